@@ -52,7 +52,7 @@ func (e estimate) member() string {
 }
 
 // estimateOf guesses what a request takes beside its input; outputTokens stands for a
-// maximum that the request does not set. A maximum below 0 is none: engines take it for
+// maximum that the request does not set, but of money. A maximum below 0 is none: engines take it for
 // "as much as there is".
 func estimateOf(asked any, outputTokens int64) estimate {
 	switch asked := asked.(type) {

@@ -3,12 +3,16 @@ package programs
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/rows"
 	"github.com/genway/genway/conformance/server"
 	"github.com/genway/genway/conformance/vendors"
 )
@@ -266,4 +270,85 @@ func (r *rig) rate(t *testing.T, key string) string {
 	}
 	defer resp.Body.Close()
 	return resp.Header.Get("Anthropic-Ratelimit-Requests-Limit")
+}
+
+// answersEndWithTheBudget asks for more than each key's budget covers, three times at once.
+func answersEndWithTheBudget(t *testing.T, on stores) {
+	sandbox := server.Start(t, server.Options{})
+	on.each(t, func(t *testing.T, data string) {
+		var upstreams, routes strings.Builder
+		for _, kind := range server.Kinds() {
+			at := fmt.Sprintf("base_url: %q, api_key: %q", sandbox.URL(), sandbox.Keys[caller.Group(kind)])
+			if kind == "generation" {
+				at = fmt.Sprintf("target: %q, api_key: %q", sandbox.GRPC, sandbox.Keys["internal"])
+			}
+			fmt.Fprintf(&upstreams, "  %s: {kind: %s, %s}\n", kind, kind, at)
+			fmt.Fprintf(&routes, "  - {model: long-%s, targets: [{upstream: %s, model: sandbox-long-3000}]}\n", kind, kind)
+		}
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "prices.yaml"), vendors.Prices)
+		config := "upstreams:\n" + upstreams.String() + "routes:\n" + routes.String() + "prices: prices.yaml\n"
+		cores := 1
+		if strings.HasPrefix(data, "postgres://") {
+			config, cores = config+"limits: {store: \""+server.StartRedis(t).URL(t)+"\", timeout: 10s}\n", 2
+		}
+		write(t, filepath.Join(dir, "genway.yaml"), config)
+		var clients []*caller.Client
+		var keys map[string]string
+		for range cores {
+			s := server.Start(t, server.Options{Data: data, Keys: keys, Args: []string{"--config", filepath.Join(dir, "genway.yaml")}})
+			keys = s.Keys
+			client, err := caller.New(s.URL(), s.GRPC)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = client.Close() })
+			clients = append(clients, client)
+		}
+		const budget = 30_000_000 // 2,000 tokens out
+		ways := 0
+		for protocol, end := range map[string]string{"chat": `"length"`, "responses": `"max_output_tokens"`, "generatecontent": `"MAX_TOKENS"`, "grpc": "STOP_REASON_MAX_TOKENS"} {
+			for _, kind := range server.Kinds() {
+				for _, stream := range []bool{false, true} {
+					ways++
+					key, err := server.CreateKey(data, caller.Group(protocol), fmt.Sprint("poor", ways), "--budget-day", dollars(budget))
+					if err != nil {
+						t.Fatal(err)
+					}
+					var cut atomic.Int64
+					var wait sync.WaitGroup
+					for i := range 3 {
+						wait.Go(func() {
+							seen, err := clients[i%cores].Do(t.Context(), caller.Call{Protocol: protocol, Stream: stream, Model: "long-" + kind, Key: key})
+							switch {
+							case err == nil && seen.Status == http.StatusOK && strings.Contains(seen.Body, end):
+								cut.Add(1)
+							case err != nil || seen.Status != http.StatusTooManyRequests && !strings.Contains(seen.Body, "ResourceExhausted"):
+								t.Errorf("%s, %s, streamed %t: %d %.300s, %v", protocol, kind, stream, seen.Status, seen.Body, err)
+							}
+						})
+					}
+					wait.Wait()
+					if cut.Load() == 0 {
+						t.Errorf("%s, %s, streamed %t: no answer", protocol, kind, stream)
+					}
+				}
+			}
+		}
+		spent := map[string]int64{}
+		for _, row := range rows.Open(t, data).Ledger(t) {
+			if row.Outcome != "ok" || row.Output < 1000 {
+				t.Errorf("%+v", row)
+			}
+			spent[row.KeyID] += row.Cost
+		}
+		if len(spent) != ways {
+			t.Errorf("%d keys have spent something, want %d", len(spent), ways)
+		}
+		for key, cost := range spent {
+			if cost > budget || cost < budget/2 {
+				t.Errorf("%s has spent %d of %d", key, cost, budget)
+			}
+		}
+	})
 }

@@ -34,6 +34,7 @@ func TestCases(t *testing.T) {
 		{"K3", "of 1,000 requests at once a budget admits exactly those it covers, then more as far as the rest of it goes, and the ledger's costs are what is spent", exactBudgets},
 		{"K4", "cores that share a Redis share budgets and limits: two admit what one would", sharedBudgets},
 		{"K20", "what was spent while a budget was removed counts when it is set again, and once, on one core and on two that share a Redis, after a Redis came back empty, and after a restart", keptBudgets},
+		{"K21", "an answer to a request without a maximum ends where the budget ends, in the words of the caller's protocol, through upstreams of each kind, also when several come at once, on one core and on two that share a Redis", answersEndWithTheBudget},
 		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
 		{"K6", "the ledger of a caller who left has what the upstream told or was seen until then, or by the operator's choice all of its answer", leaversPay},
 		{"M20", "answers that broke off cost what the ledger says, by which budgets go on after a restart, in one process and on two cores that share a Redis", brokenOffPays},

@@ -12,7 +12,8 @@ type Rules struct {
 	// Models bound all requests for the models that a rule matches together. The first
 	// that matches counts.
 	Models []Rule
-	// OutputTokens are reserved for a request that sets no maximum of its own.
+	// OutputTokens are reserved of the tokens a minute for a request that sets no maximum of its own. A budget that has not
+	// as many left refuses it.
 	OutputTokens int64
 	// AllowUnpriced admits requests of budgeted keys and owners for models without a
 	// price. They count for nothing then.
