@@ -26,6 +26,7 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.RateLimited:          codes.ResourceExhausted,
 	fault.QuotaExhausted:       codes.ResourceExhausted,
 	fault.Internal:             codes.Internal,
+	fault.NotSupported:         codes.Unimplemented,
 	fault.BadUpstream:          codes.Unavailable,
 	fault.Unavailable:          codes.Unavailable,
 	fault.Overloaded:           codes.Unavailable,

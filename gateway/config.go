@@ -87,7 +87,8 @@ type Headers struct {
 	// protocol's. They have no effect for a protocol without such a header.
 	Versions map[string][]string
 	// Passed are the headers that travel with the body to an upstream of the caller's
-	// protocol, which takes those of its vendor. Default: those of all protocols.
+	// protocol, which takes those of its vendor. A name that ends in a dash stands for all
+	// with that prefix. Default: those of the protocol.
 	Passed []string
 }
 
@@ -114,9 +115,6 @@ func namesOf(configured, own []string) names {
 func (c *Config) setDefaults() error {
 	if c.Core == nil {
 		return errors.New("gateway: no connection to a core")
-	}
-	if len(c.Headers.Passed) == 0 {
-		c.Headers.Passed = passedHeaders()
 	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = 64 << 20
@@ -158,13 +156,11 @@ func (c *Config) defers() func() bool {
 	return func() bool { return false }
 }
 
-// passedHeaders gives the headers that pass with the bodies of any protocol, and those that
-// name a session, by which routes may go.
-func passedHeaders() []string {
-	all := slices.Clone(protocol.SessionHeaders)
-	for _, p := range protocol.All() {
-		all = append(all, p.PassedHeaders...)
+// passedWith returns the headers that pass with the bodies of a protocol: by default its own, and
+// those that name a session, by which routes may go.
+func (h *Headers) passedWith(p *protocol.Protocol) []string {
+	if len(h.Passed) > 0 {
+		return h.Passed
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return slices.Concat(protocol.SessionHeaders, p.PassedHeaders)
 }

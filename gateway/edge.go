@@ -20,7 +20,6 @@ import (
 // Edge is the HTTP side of Genway: an http.Handler.
 type Edge struct {
 	config    Config
-	passed    names // headers that pass with bodies
 	client    genwayv1.GenerationClient
 	defers    func() bool // whether the core takes deferred bodies now
 	remote    bool        // the core is reached over a connection
@@ -48,7 +47,6 @@ func New(config Config) (*Edge, error) {
 	e := &Edge{
 		cors:      pages,
 		config:    config,
-		passed:    namesOf(config.Headers.Passed, config.Headers.Passed),
 		client:    &client{unaryClient{genwayv1.NewGenerationClient(config.Core), remote}, config.Heartbeat},
 		defers:    config.defers(),
 		remote:    remote,

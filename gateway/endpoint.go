@@ -22,10 +22,12 @@ type endpoint struct {
 	protocol *protocol.Protocol
 	// keys and versions are the headers that have them.
 	keys, versions names
-	marshaler      *marshaler
-	mux            *runtime.ServeMux
-	bindings       bindings
-	edge           *Edge
+	// passed are the headers that pass with bodies, as protocol.NamesHeader takes them.
+	passed    []string
+	marshaler *marshaler
+	mux       *runtime.ServeMux
+	bindings  bindings
+	edge      *Edge
 }
 
 // newEndpoint builds a protocol's ServeMux with its marshaler and its error handlers. It turns
@@ -35,6 +37,9 @@ func newEndpoint(edge *Edge, p *protocol.Protocol) (*endpoint, error) {
 	e := &endpoint{
 		protocol: p, edge: edge, marshaler: &marshaler{protocol: p.ID, text: p.Codec, images: images.Codec{}},
 		keys: namesOf(headers.Keys[p.Kind], p.Key.Headers), versions: namesOf(headers.Versions[p.Kind], p.Version.Headers),
+	}
+	for _, name := range headers.passedWith(p) {
+		e.passed = append(e.passed, http.CanonicalHeaderKey(name))
 	}
 	e.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, e.marshaler),

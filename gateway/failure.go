@@ -70,6 +70,8 @@ func permanent(status int, kind fault.Kind) bool {
 		return false
 	case http.StatusTooManyRequests:
 		return kind == fault.QuotaExhausted
+	case http.StatusNotImplemented:
+		return true
 	}
 	return status < 500
 }

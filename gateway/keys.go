@@ -5,8 +5,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/protocol"
 )
 
 // takeKey reads the caller's key from the place that its protocol has for it, and writes it in
@@ -168,28 +170,33 @@ func (e *Edge) callersEndpoint(r *http.Request) *endpoint {
 	return e.endpoints[0]
 }
 
-// passedHeaders gives the headers of a request that pass through with its body. The version of
+// isKey reports whether some protocol has its key in a header.
+func (e *Edge) isKey(name string) bool {
+	return slices.ContainsFunc(e.endpoints, func(other *endpoint) bool { return slices.Contains(other.keys.read, name) })
+}
+
+// passedHeaders returns the headers of a request that pass through with its body. The version of
 // its protocol is the one that was checked, whichever header it came in.
 func (e *endpoint) passedHeaders(h http.Header) map[string]string {
-	found := e.edge.passedHeaders(h)
+	var found map[string]string
+	for name, values := range h {
+		if !protocol.NamesHeader(e.passed, name) || e.edge.isKey(name) {
+			continue
+		}
+		value := strings.Join(values, ",")
+		if !utf8.ValidString(value) {
+			continue // the contract has no other texts, and no vendor's header has any
+		}
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[strings.ToLower(name)] = value
+	}
 	if _, version := firstOf(h, e.versions.read); version != "" {
 		if found == nil {
 			found = map[string]string{}
 		}
 		found[e.protocol.Version.Headers[0]] = version
-	}
-	return found
-}
-
-func (e *Edge) passedHeaders(h http.Header) map[string]string {
-	var found map[string]string
-	for _, name := range e.passed.read {
-		if values := h[name]; len(values) > 0 {
-			if found == nil {
-				found = map[string]string{}
-			}
-			found[strings.ToLower(name)] = strings.Join(values, ",")
-		}
 	}
 	return found
 }

@@ -9,8 +9,9 @@ import (
 // 9.2), whose callers skip comments.
 var events = Framing{Heartbeat: ": ping\n\n", Comments: true, Batches: true}
 
-// openaiAnswers are the headers that openai-go hands to programs.
-var openaiAnswers = []string{"X-Ratelimit-", "Openai-Processing-Ms", "Openai-Version"}
+// openaiAnswers are the headers that openai-go hands to programs, but for the quota of the upstream's
+// account: a caller would take it for its own.
+var openaiAnswers = []string{"Openai-Processing-Ms", "Openai-Version"}
 
 var openaiRates = RateHeaders{
 	Requests: [3]string{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
@@ -30,13 +31,18 @@ func resetTime(in time.Duration) string {
 }
 
 // NamesHeader reports whether a list of headers names one. A name in the list that ends in
-// a dash stands for all names with that prefix. Both are spelled alike: in canonical form,
-// or in lower case.
+// a dash stands for all names with that prefix, and one that begins with ! is not named, whatever
+// else is in the list. All are spelled alike: in canonical form, or in lower case.
 func NamesHeader(list []string, name string) bool {
+	named := false
 	for _, known := range list {
+		known, except := strings.CutPrefix(known, "!")
 		if name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known) {
-			return true
+			if except {
+				return false
+			}
+			named = true
 		}
 	}
-	return false
+	return named
 }

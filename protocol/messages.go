@@ -11,17 +11,19 @@ import (
 // messagesProtocol is POST /v1/messages, with token counts below it. The authority is
 // anthropic-sdk-go (message.go, client.go).
 var messagesProtocol = Protocol{
-	ID:            genwayv1.Protocol_PROTOCOL_MESSAGES,
-	Name:          "messages",
-	Kind:          "messages",
-	KeyGroup:      "messages",
-	Bindings:      bound(below("/v1/messages")),
-	Key:           Key{Headers: []string{"x-api-key"}, Bearer: true},
-	Version:       Version{Headers: []string{"anthropic-version", "vendorb-version"}, Oldest: "2023-06-01", Known: []string{"2023-06-01", messages.Version2026}},
-	Stream:        events,
-	Rates:         &anthropicRates,
-	PassedHeaders: []string{"anthropic-beta", "anthropic-version"},
-	AnswerHeaders: []string{"Anthropic-Ratelimit-"},
+	ID:       genwayv1.Protocol_PROTOCOL_MESSAGES,
+	Name:     "messages",
+	Kind:     "messages",
+	KeyGroup: "messages",
+	Bindings: bound(below("/v1/messages")),
+	Key:      Key{Headers: []string{"x-api-key"}, Bearer: true},
+	Version:  Version{Headers: []string{"anthropic-version", "vendorb-version"}, Oldest: "2023-06-01", Known: []string{"2023-06-01", messages.Version2026}},
+	Stream:   events,
+	Rates:    &anthropicRates,
+	// Open lists, as the vendor asks of gateways (code.claude.com/docs/en/llm-gateway-protocol, "Forward
+	// as open lists"; read 2026-11-27), but for whose account it is and where that stands with its limits.
+	PassedHeaders: []string{"anthropic-"},
+	AnswerHeaders: []string{"Anthropic-", "!Anthropic-Ratelimit-", "!Anthropic-Priority-", "!Anthropic-Fast-", "!Anthropic-Organization-Id", "!Anthropic-Workspace-Id"},
 	FirstSteps:    []string{"messages", "complete"},
 	PagedModels:   true,
 	Example:       `{"model":"{{Model}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}`,

@@ -37,12 +37,13 @@ type Protocol struct {
 	// none.
 	Rates *RateHeaders
 	// PassedHeaders are the headers of a request, in lower case, that travel with its body
-	// to an upstream of the protocol: they turn on what the body asks for.
+	// to an upstream of the protocol: they turn on what the body asks for. It is a list as
+	// NamesHeader takes it.
 	PassedHeaders []string
 	// AnswerHeaders are the headers of an upstream's answer that a caller of the protocol
-	// may read, in canonical form: where the account stands with its limits, and what one
-	// cites when asking the vendor about a call. A name that ends in a dash stands for all
-	// names with that prefix. Headers that name the account are not among them.
+	// may read, in canonical form, as a list that NamesHeader takes: what its client reads,
+	// and what one cites when asking the vendor about a call. Headers that name the
+	// gateway's account with the vendor, or what is left of its quota, are not among them.
 	AnswerHeaders []string
 	// WebSocket reports that clients try a WebSocket before they send a POST, and do the
 	// latter when the answer asks them to.

@@ -31,6 +31,7 @@ const (
 	ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
 	ReasonPathNotFound     = "PATH_NOT_FOUND"
 	ReasonMethod           = "METHOD_NOT_ALLOWED"
+	ReasonNotSupported     = "OPERATION_NOT_SUPPORTED"
 	ReasonBodyTooLarge     = "BODY_TOO_LARGE"
 	ReasonUpgradeRequired  = "UPGRADE_REQUIRED"
 	ReasonCoreUnreachable  = "CORE_UNREACHABLE"

@@ -32,6 +32,7 @@ const (
 	Overloaded           = genwayv1.ErrorKind_ERROR_KIND_OVERLOADED
 	Cancelled            = genwayv1.ErrorKind_ERROR_KIND_CANCELLED
 	UnsupportedMediaType = genwayv1.ErrorKind_ERROR_KIND_UNSUPPORTED_MEDIA_TYPE
+	NotSupported         = genwayv1.ErrorKind_ERROR_KIND_NOT_SUPPORTED
 )
 
 // statuses is the one table from kinds to HTTP statuses.
@@ -50,6 +51,7 @@ var statuses = map[Kind]int{
 	QuotaExhausted:       429,
 	Cancelled:            499,
 	Internal:             500,
+	NotSupported:         501,
 	BadUpstream:          502,
 	Unavailable:          503,
 	Overloaded:           503,
@@ -83,6 +85,8 @@ func KindOf(status int) Kind {
 		return RateLimited
 	case 499:
 		return Cancelled
+	case 501:
+		return NotSupported
 	case 503:
 		return Unavailable
 	case 529:

@@ -103,6 +103,7 @@ var statusWords = map[fault.Kind]string{
 	fault.QuotaExhausted:       "RESOURCE_EXHAUSTED",
 	fault.Cancelled:            "CANCELLED",
 	fault.Internal:             "INTERNAL",
+	fault.NotSupported:         "UNIMPLEMENTED",
 	fault.BadUpstream:          "UNAVAILABLE",
 	fault.Unavailable:          "UNAVAILABLE",
 	fault.Overloaded:           "UNAVAILABLE",

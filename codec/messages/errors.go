@@ -32,10 +32,10 @@ var errorTypes = []struct {
 	{fault.Unprocessable, 0, "invalid_request_error"},
 	{fault.UpgradeRequired, 0, "invalid_request_error"},
 	{fault.RateLimited, 0, "rate_limit_error"},
-	{fault.QuotaExhausted, 0, "rate_limit_error"},
 	{fault.QuotaExhausted, 0, "billing_error"},
 	{fault.BadUpstream, 0, "api_error"},
 	{fault.Internal, 0, "api_error"},
+	{fault.NotSupported, 0, "not_supported"}, // of the vendor's own gateway (Claude Code 2.1.332, GET /protocol)
 	{fault.Unavailable, 0, "api_error"},
 	{fault.Cancelled, 0, "api_error"},
 	{fault.Timeout, 0, "timeout_error"},

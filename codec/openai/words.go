@@ -31,6 +31,7 @@ var words = map[fault.Kind]struct{ kind, code string }{
 	fault.QuotaExhausted:       {"insufficient_quota", "insufficient_quota"},
 	fault.Cancelled:            {"invalid_request_error", "request_cancelled"},
 	fault.Internal:             {"server_error", ""},
+	fault.NotSupported:         {"server_error", "not_supported"},
 	fault.BadUpstream:          {"server_error", "bad_gateway"},
 	fault.Unavailable:          {"server_error", "service_unavailable"},
 	fault.Overloaded:           {"server_error", "server_overloaded"},

@@ -243,4 +243,4 @@ func mendable(err error) bool {
 	return slices.Contains(mendableKinds, fault.From(err).Kind)
 }
 
-var mendableKinds = []fault.Kind{fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}
+var mendableKinds = []fault.Kind{fault.NotSupported, fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}

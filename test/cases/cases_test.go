@@ -61,6 +61,7 @@ func TestCases(t *testing.T) {
 		dialectCases(),
 		versionCases(),
 		typedCases(),
+		clientCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)

@@ -19,18 +19,20 @@ var protocols = map[harness.Protocol]genwayv1.Protocol{
 	harness.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
 }
 
-// What a vendor's answer says in its headers reaches the programs of its callers: of
-// limits to those of its protocol, its name for the call to all. Whose account it is
-// reaches no caller.
+// What a vendor's answer says in its headers reaches the programs of its callers: what its clients
+// read to those of its protocol, its name for the call to all. Whose account it is, and what is
+// left of its quota, reaches no caller.
 func TestHeadersOfAnswers(t *testing.T) {
 	vendors := map[string]string{
-		"X-Ratelimit-Remaining-Tokens": "3", "Anthropic-Ratelimit-Requests-Remaining": "7", "Openai-Version": "2020-10-01",
-		"Request-Id": "req_theirs", "Openai-Organization": "ours", "Anthropic-Organization-Id": "ours", "Set-Cookie": "a=b",
+		"X-Ratelimit-Remaining-Tokens": "3", "Anthropic-Ratelimit-Requests-Remaining": "7", "Anthropic-Ratelimit-Unified-Status": "rejected",
+		"Anthropic-Priority-Input-Tokens-Remaining": "1", "Anthropic-Fast-Output-Tokens-Remaining": "1", "Openai-Version": "2020-10-01",
+		"Anthropic-Thinking-Prefix-Mismatch": "block=messages.1.content.0; kind=edited", "Anthropic-Anything-New": "yes",
+		"Request-Id": "req_theirs", "Openai-Organization": "ours", "Anthropic-Organization-Id": "ours", "Anthropic-Workspace-Id": "ours", "Set-Cookie": "a=b",
 	}
 	own := map[harness.Protocol]map[string]string{
-		harness.Chat:      {"X-Ratelimit-Remaining-Tokens": "3", "Openai-Version": "2020-10-01"},
-		harness.Responses: {"X-Ratelimit-Remaining-Tokens": "3", "Openai-Version": "2020-10-01"},
-		harness.Messages:  {"Anthropic-Ratelimit-Requests-Remaining": "7"},
+		harness.Chat:      {"Openai-Version": "2020-10-01"},
+		harness.Responses: {"Openai-Version": "2020-10-01"},
+		harness.Messages:  {"Anthropic-Thinking-Prefix-Mismatch": "block=messages.1.content.0; kind=edited", "Anthropic-Anything-New": "yes"},
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		w.Gateway = harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {

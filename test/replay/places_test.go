@@ -119,7 +119,7 @@ func TestJudgeErrors(t *testing.T) {
 }
 
 func TestRefusal(t *testing.T) {
-	for status, fine := range map[int]bool{200: false, 400: true, 404: true, 500: false} {
+	for status, fine := range map[int]bool{200: false, 400: true, 404: true, 500: false, 501: true} {
 		got := answer{status, []byte(`{"error":{"message":"tokens cannot be counted there"}}`)}
 		if wrong := got.refusal(nil); (wrong == "") != fine {
 			t.Errorf("%d: %q", status, wrong)

@@ -7,7 +7,6 @@ var mistral = Provider{
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat"}, Base: "https://api.mistral.ai/v1", Chat: mistralChat,
 		Documents: "@mistralai/mistralai 2.7.0, models/components/chatcompletionrequest, read 2026-11-23",
-		Headers:   []string{"X-Ratelimitbysize-", "Ratelimitbysize-"},
 		Source:    "docs.mistral.ai/api/endpoint/chat; github.com/editor-code-assistant/eca/issues/231", Read: "2026-11-22",
 	}},
 	Notes: []string{

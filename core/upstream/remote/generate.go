@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/genway/genway/codec"
@@ -131,7 +132,7 @@ func (u *Upstream) cost(f *fault.Error) *genwayv1.Usage {
 func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
 	counter, ok := u.codec.(codec.TokenCounter)
 	if !ok || u.config.Place != nil && u.config.Place.NoCount {
-		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not count tokens")
+		return nil, cannotCount()
 	}
 	var losses codec.Losses
 	var err error
@@ -145,6 +146,9 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		return nil, err
 	}
 	raw, _, err := u.unary(ctx, protocol.Count, req.GetRequest().GetModel(), body, req.GetWire())
+	if f, failed := errors.AsType[*fault.Error](err); failed && (f.Kind == fault.MethodNotAllowed || f.Kind == fault.NotFound && f.NativeType == "") {
+		return nil, cannotCount() // it knows the protocol, and not this path of it
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +164,10 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
 	}
 	return resp, nil
+}
+
+func cannotCount() error {
+	return fault.New(fault.NotSupported, fault.ReasonNotSupported, "the upstream of this model does not count tokens")
 }
 
 // textBody gives the body of a text call: the caller's own, in which the members that the gateway

@@ -51,15 +51,24 @@ func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
 	if len(wire.GetHeaders()) == 0 || !u.speaks(wire) {
 		return h
 	}
-	for _, name := range u.protocol.PassedHeaders {
-		value, sent := wire.GetHeaders()[name]
-		if sent && !u.operators(name) && (u.config.Version == "" || !slices.Contains(u.protocol.Version.Headers, name)) {
-			h = maps.Clone(h)
-			h.Set(name, value)
+	own := true
+	for name, value := range wire.GetHeaders() {
+		if !protocol.NamesHeader(u.protocol.PassedHeaders, name) || u.operators(name) || u.config.Version != "" && slices.Contains(u.protocol.Version.Headers, name) {
+			continue
 		}
+		if u.config.Place != nil && u.config.Place.Version != "" && !slices.Contains(placed, name) {
+			continue
+		}
+		if own {
+			h, own = maps.Clone(h), false
+		}
+		h.Set(name, value)
 	}
 	return h
 }
+
+// placed are the passed headers that a place knows whose API is not the vendor's own, as Vertex AI.
+var placed = []string{"anthropic-beta", "anthropic-version"}
 
 // operators reports whether the operator sets a header.
 func (u *Upstream) operators(name string) bool {

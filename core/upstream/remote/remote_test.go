@@ -94,10 +94,13 @@ func TestUnsupported(t *testing.T) {
 	_, countErr := u.CountTokens(t.Context(), &genwayv1.CountTokensRequest{})
 	u, _ = serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", `{}`)
 	_, imageErr := u.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: "m"})
-	for name, err := range map[string]error{"text": textErr, "count": countErr, "image": imageErr} {
+	for name, err := range map[string]error{"text": textErr, "image": imageErr} {
 		if f := fault.From(err); f == nil || f.Kind != fault.InvalidRequest || f.Reason != fault.ReasonUnsupported {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if f := fault.From(countErr); f == nil || f.Kind != fault.NotSupported || f.HTTPStatus() != 501 {
+		t.Errorf("count: %v", countErr)
 	}
 	if seen.path != "" {
 		t.Errorf("it was asked: %s", seen.path)

@@ -65,6 +65,8 @@ const (
 	ErrorKind_ERROR_KIND_CANCELLED ErrorKind = 17
 	// The request body's encoding or type is not taken. 415
 	ErrorKind_ERROR_KIND_UNSUPPORTED_MEDIA_TYPE ErrorKind = 18
+	// The upstream of the model has no such operation, such as counting tokens. 501
+	ErrorKind_ERROR_KIND_NOT_SUPPORTED ErrorKind = 19
 )
 
 // Enum value maps for ErrorKind.
@@ -89,6 +91,7 @@ var (
 		16: "ERROR_KIND_OVERLOADED",
 		17: "ERROR_KIND_CANCELLED",
 		18: "ERROR_KIND_UNSUPPORTED_MEDIA_TYPE",
+		19: "ERROR_KIND_NOT_SUPPORTED",
 	}
 	ErrorKind_value = map[string]int32{
 		"ERROR_KIND_UNSPECIFIED":            0,
@@ -110,6 +113,7 @@ var (
 		"ERROR_KIND_OVERLOADED":             16,
 		"ERROR_KIND_CANCELLED":              17,
 		"ERROR_KIND_UNSUPPORTED_MEDIA_TYPE": 18,
+		"ERROR_KIND_NOT_SUPPORTED":          19,
 	}
 )
 
@@ -402,7 +406,7 @@ const file_genway_v1_error_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
 	"\x06period\x18\x04 \x01(\tR\x06period\x129\n" +
 	"\n" +
-	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime*\xbb\x04\n" +
+	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime*\xd9\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_KIND_INVALID_REQUEST\x10\x01\x12\x1e\n" +
@@ -423,7 +427,8 @@ const file_genway_v1_error_proto_rawDesc = "" +
 	"\x12ERROR_KIND_TIMEOUT\x10\x0f\x12\x19\n" +
 	"\x15ERROR_KIND_OVERLOADED\x10\x10\x12\x18\n" +
 	"\x14ERROR_KIND_CANCELLED\x10\x11\x12%\n" +
-	"!ERROR_KIND_UNSUPPORTED_MEDIA_TYPE\x10\x12B\x91\x01\n" +
+	"!ERROR_KIND_UNSUPPORTED_MEDIA_TYPE\x10\x12\x12\x1c\n" +
+	"\x18ERROR_KIND_NOT_SUPPORTED\x10\x13B\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"ErrorProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"

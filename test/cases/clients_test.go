@@ -1,0 +1,148 @@
+package cases_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/fake"
+	"github.com/genway/genway/test/cases/harness"
+)
+
+// clientCases are about what agents of today send and read. Claude Code's rules are those of the
+// vendor's gateway page (code.claude.com/docs/en/llm-gateway-protocol) and of GET /protocol of the
+// gateway in its binary (2.1.332, read 2026-11-27).
+func clientCases() []Case {
+	return []Case{
+		{"D2", "every anthropic-* header of a caller reaches the vendor, known or not, and no other vendor", openHeaders},
+		{"D1", "tokens that the upstream cannot count are answered with 501, not_supported for messages, and are not asked for again; an upstream's own word on the request passes, and another target that can count is asked", cannotBeCounted},
+	}
+}
+
+// openHeaders sends headers that nobody has heard of.
+func openHeaders(t *testing.T) {
+	g := harness.New(t, harness.Config{})
+	ask := func(model string, header map[string]string) http.Header {
+		t.Helper()
+		call := harness.CallOf(harness.Messages, model, harness.Messages.Hello(), false)
+		for name, value := range header {
+			call.Header.Set(name, value)
+		}
+		p := harness.Protocol(strings.TrimSuffix(model, "/m"))
+		g.Upstream(p).Answer(answers.Text("fine").Answer(p, false))
+		if a := g.Call(call); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		return g.Upstream(p).Last(t).Header
+	}
+	sent := map[string]string{
+		"anthropic-workspace-id": "wrkspc_1", "anthropic-beta": "a-1,b-2", "Anthropic-Of-Next-Year": "x; y=\"z\", w",
+		"Anthropic-Long": strings.Repeat("a", 9000), "anthropic-odd": "\xff\xfe",
+		"x-claude-code-session-id": "s", "x-app": "cli", "X-Anthropic-Other": "no", "Openai-Beta": "no", "Anthropicity": "no",
+	}
+	own := ask("messages/m", sent)
+	for name, value := range sent {
+		want := value
+		switch name {
+		case "x-claude-code-session-id", "x-app", "X-Anthropic-Other", "Openai-Beta", "Anthropicity", "anthropic-odd":
+			want = ""
+		}
+		if got := own.Get(name); got != want {
+			t.Errorf("%s reaches the vendor as %.50q, want %.50q", name, got, want)
+		}
+	}
+	if version := own.Get("Anthropic-Version"); version != "2023-06-01" {
+		t.Errorf("the version is %q", version)
+	}
+	if key := own.Get("X-Api-Key"); key != "upstream-key-of-messages" {
+		t.Errorf("the key is %q", key)
+	}
+	for name := range ask("chat/m", sent) {
+		if strings.HasPrefix(name, "Anthropic") {
+			t.Errorf("%s reaches another vendor", name)
+		}
+	}
+}
+
+// cannotBeCounted asks upstreams for counts that they do not have.
+func cannotBeCounted(t *testing.T) {
+	counts := map[harness.Protocol]func(model string) harness.Call{
+		harness.Messages: func(model string) harness.Call {
+			c := harness.CallOf(harness.Messages, model, harness.Messages.Hello(), false)
+			c.Path, c.Body = c.Path+"/count_tokens?beta=true", strings.Replace(c.Body, `"max_tokens":99,`, "", 1)
+			return c
+		},
+		harness.Responses: func(model string) harness.Call {
+			c := harness.CallOf(harness.Responses, model, harness.Responses.Hello(), false)
+			c.Path += "/input_tokens"
+			return c
+		},
+		harness.GenerateContent: func(model string) harness.Call {
+			c := harness.CallOf(harness.GenerateContent, model, harness.GenerateContent.Hello(), false)
+			c.Path = strings.Replace(c.Path, ":generateContent", ":countTokens", 1)
+			return c
+		},
+	}
+	native := map[harness.Protocol]string{
+		harness.Messages:        `{"type":"error","error":{"type":"not_supported","message":"the upstream of this model does not count tokens"},"request_id":"`,
+		harness.Responses:       `{"error":{"message":"the upstream of this model does not count tokens","type":"server_error","param":null,"code":"not_supported"}}`,
+		harness.GenerateContent: `{"error":{"code":501,"message":"the upstream of this model does not count tokens","status":"UNIMPLEMENTED"`,
+	}
+	g := harness.New(t, harness.Config{})
+	unsupported := func(t *testing.T, p harness.Protocol, a harness.Answer) {
+		t.Helper()
+		if a.Status != http.StatusNotImplemented || !strings.HasPrefix(string(a.Body), native[p]) || a.Header.Get("X-Should-Retry") != "false" || a.Header.Get("Retry-After") != "" {
+			t.Errorf("%d %v\n%s", a.Status, a.Header, a.Body)
+		}
+	}
+	for p, count := range counts {
+		t.Run(string(p)+" by chat", func(t *testing.T) {
+			unsupported(t, p, g.Call(count("chat/m"))) // no call is made: the fake has no answer
+		})
+		for name, refused := range map[string]fake.Answer{
+			"a server without the path": fake.Refusal(http.StatusNotFound, `{"detail":"Not Found"}`),
+			"a page":                    {Status: http.StatusNotFound, Header: map[string]string{"Content-Type": "text/html"}, Steps: []fake.Step{fake.Bytes("<html>no</html>")}},
+			"nothing":                   {Status: http.StatusNotFound},
+			"another method":            fake.Refusal(http.StatusMethodNotAllowed, `{"detail":"Method Not Allowed"}`),
+			"not implemented":           fake.Refusal(http.StatusNotImplemented, `{"detail":"no"}`),
+		} {
+			t.Run(string(p)+" by "+name, func(t *testing.T) {
+				g.Upstream(p).Answer(refused)
+				a := g.Call(count(string(p) + "/m"))
+				if name == "not implemented" { // its own status and text
+					if a.Status != http.StatusNotImplemented || a.Header.Get("X-Should-Retry") != "false" {
+						t.Errorf("%d %v\n%s", a.Status, a.Header, a.Body)
+					}
+					return
+				}
+				unsupported(t, p, a)
+			})
+		}
+		t.Run(string(p)+" of a model that is not there", func(t *testing.T) {
+			g.Upstream(p).Answer(fake.Refusal(http.StatusNotFound, unknownModels[p]))
+			if a := g.Call(count(string(p) + "/m")); a.Status != http.StatusNotFound || string(a.Body) != unknownModels[p] {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		})
+	}
+	t.Run("another target counts", func(t *testing.T) {
+		g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
+			target := func(name string) route.Target { return route.Target{Name: name, Upstream: all, Model: name + "/m"} }
+			return route.New([]route.Route{{Model: "*", Targets: []route.Target{target("chat")}, Fallback: []route.Target{target("messages")}}})
+		}})
+		g.Messages.Answer(fake.JSON(`{"input_tokens":7}`))
+		if a := g.Call(counts[harness.Messages]("m")); a.Status != http.StatusOK || string(a.Body) != `{"input_tokens":7}` {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// unknownModels are the vendors' words for a model that they do not have.
+var unknownModels = map[harness.Protocol]string{
+	harness.Messages:        `{"type":"error","error":{"type":"not_found_error","message":"model: m"},"request_id":"req_1"}`,
+	harness.Responses:       `{"error":{"message":"The model 'm' does not exist","type":"invalid_request_error","param":"model","code":"model_not_found"}}`,
+	harness.GenerateContent: `{"error":{"code":404,"message":"models/m is not found","status":"NOT_FOUND"}}`,
+}
