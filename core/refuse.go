@@ -114,6 +114,9 @@ func waitText(d time.Duration) string {
 const (
 	RateRequestsKey = "genway-rate-requests"
 	RateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
+	// RateBudgetKey says so of the fullest budget: its nano-dollars, those that were spent before the
+	// request, the period, when it is reset in seconds since 1970, and the scope.
+	RateBudgetKey = "genway-rate-budget"
 )
 
 // sendStanding puts where a caller stands with its limits into the answer's headers.
@@ -133,6 +136,12 @@ func sendStanding(ctx context.Context, s limit.Standing) {
 			md = make(metadata.MD, 2)
 		}
 		md[f.name] = []string{string(b)}
+	}
+	if m := s.Money; m.Limit != 0 {
+		if md == nil {
+			md = make(metadata.MD, 1)
+		}
+		md[RateBudgetKey] = []string{fmt.Sprintf("%d %d %s %d %s", m.Limit, m.Spent, m.Period, m.End.Unix(), m.Scope)}
 	}
 	if md != nil {
 		// It fails outside of a gRPC server, where there are no headers.

@@ -35,6 +35,7 @@ func (x *exchange) fail(err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.RetryAfter.Seconds())), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(f.RetryAfter.Milliseconds(), 10))
 	}
+	x.writeSpent(&f)
 	if permanent(code, f.Kind) {
 		h.Set("X-Should-Retry", "false")
 	}

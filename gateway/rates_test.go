@@ -97,6 +97,24 @@ func TestStandingByProtocol(t *testing.T) {
 	}
 }
 
+// What a core of another version says of a budget makes no header unless it can be read.
+func TestStandingOfBudgets(t *testing.T) {
+	e := serve(t, nil)
+	for said, want := range map[string]string{
+		"1000 960 day 1786147200 key": "0.96", "1000 999 month 1786147200 owner": "0.99", "1000 5000 day 1786147200 key": "0.99", "3 1 day 1786147200 key more": "0.33",
+		"": "", "1000": "", "0 0 day 1786147200 key": "", "-1 5 day 1 key": "", "a b c d e": "", "9223372036854775808 1 day 1 key": "", "1000 960 day 1.5 key": "",
+	} {
+		e.core.header = metadata.Pairs("genway-rate-budget", said)
+		resp := e.do(t, http.MethodPost, "/v1/messages", right("messages"), `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"a"}]}`)
+		if got := resp.header.Get("Anthropic-Ratelimit-Unified-Overage-Utilization"); got != want || resp.header.Get("Genway-Rate-Budget") != "" {
+			t.Errorf("%q: %q, want %q in %v", said, got, want, resp.header)
+		}
+		if said = "1786147200"; want != "" && resp.header.Get("Anthropic-Ratelimit-Unified-Reset") != said {
+			t.Errorf("%v", resp.header)
+		}
+	}
+}
+
 // The core learns where a request comes from; a proxy is believed only if it is trusted,
 // and only for the address before it.
 func TestClientAddress(t *testing.T) {

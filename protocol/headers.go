@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -23,6 +25,44 @@ var anthropicRates = RateHeaders{
 	Requests: [3]string{"Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
 	Tokens:   [3]string{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
 	Reset:    resetTime,
+	Budget:   anthropicBudget,
+}
+
+// anthropicBudget returns the usage-limit headers of the vendor's own gateway (Claude Code 2.1.332,
+// GET /protocol, read 2026-11-27), by which Claude Code warns of a budget that is nearly spent. For a
+// budget that is spent they leave out the claim and the status of overage: with them it shows a text
+// of its own in place of the error's.
+func anthropicBudget(b Budget) map[string]string {
+	const prefix = "Anthropic-Ratelimit-Unified-"
+	spent, threshold, status := math.Round(b.Spent*100)/100, "", "allowed"
+	switch {
+	case b.Refused:
+		spent, threshold, status = max(spent, 1), "1", "rejected"
+	case b.Spent > 0.95:
+		spent, threshold, status = min(spent, 0.99), "0.95", "allowed_warning"
+	case b.Spent > 0.75:
+		threshold, status = "0.75", "allowed_warning"
+	}
+	reset := strconv.FormatInt(b.Reset.Unix(), 10)
+	h := map[string]string{
+		prefix + "Status": status, prefix + "Reset": reset, prefix + "Overage-Reset": reset,
+		prefix + "Overage-Utilization": strconv.FormatFloat(spent, 'f', -1, 64),
+	}
+	if threshold != "" {
+		h[prefix+"Overage-Surpassed-Threshold"] = threshold
+	}
+	if !b.Refused {
+		h[prefix+"Representative-Claim"], h[prefix+"Overage-Status"] = "overage", status
+		return h
+	}
+	h[prefix+"Overage-Period"], h[prefix+"Overage-Disabled-Reason"] = "monthly", "org_spend_cap_reached"
+	if b.Period == "day" {
+		h[prefix+"Overage-Period"] = "daily"
+	}
+	if b.Shared {
+		h[prefix+"Overage-Scope"] = "group_pool"
+	}
+	return h
 }
 
 // resetTime is the time of a reset in whole seconds, never early.

@@ -178,6 +178,22 @@ type RateHeaders struct {
 	Requests, Tokens [3]string
 	// Reset spells when a limit that is used now will be unused again.
 	Reset func(in time.Duration) string
+	// Budget returns the headers that report a budget of money; nil for a vendor that has none.
+	Budget func(Budget) map[string]string
+}
+
+// Budget is where a caller stands with a budget of money.
+type Budget struct {
+	// Spent is the part that is spent, 0 to 1 and beyond.
+	Spent float64
+	// Period is day or month.
+	Period string
+	// Shared reports that others spend of it as well.
+	Shared bool
+	// Reset is when it is full again.
+	Reset time.Time
+	// Refused reports that the request is refused because of it.
+	Refused bool
 }
 
 // Compacts reports whether the protocol compacts conversations by an operation of its own.

@@ -156,8 +156,31 @@ type Figures struct {
 }
 
 // Standing is where a caller stands: with each limit a minute, that of the subject with
-// the least left.
-type Standing struct{ Requests, Tokens Figures }
+// the least left; and with its fullest budget.
+type Standing struct {
+	Requests, Tokens Figures
+	Money            Fill
+}
+
+// Fill is how full a budget is, in nano-dollars, before the request that asks.
+type Fill struct {
+	// Limit is 0 where there is no budget.
+	Limit, Spent int64
+	Scope        Scope
+	Period       Period
+	// End is when the budget is reset.
+	End time.Time
+}
+
+// note takes one more budget.
+func (f *Fill) note(s *Subject, place int, spent, start int64) {
+	most := s.Budgets[place]
+	if f.Limit != 0 && float64(max(spent, 0))/float64(most) <= float64(f.Spent)/float64(f.Limit) {
+		return
+	}
+	period := Periods[place]
+	*f = Fill{Limit: most, Spent: max(spent, 0), Scope: s.Scope, Period: period, End: period.End(time.Unix(start, 0))}
+}
 
 // note takes the figures of one more subject.
 func (f *Figures) note(m Meter, rate, now int64) {

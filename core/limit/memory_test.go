@@ -292,15 +292,42 @@ func TestBudgetsAreExact(t *testing.T) {
 	})
 }
 
+// The standing has the fullest budget, as it was before the request.
+func TestStandingOfBudgets(t *testing.T) {
+	c := clockAt(start)
+	l := c.limiter(limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 100, Period: limit.Month}}}}}})
+	w := who(limit.Limits{Budgets: []limit.Budget{{Amount: 50, Period: limit.Day}, {Amount: 1000, Period: limit.Month}}})
+	ownDay := limit.Fill{Limit: 50, Scope: limit.Key, Period: limit.Day, End: limit.Day.End(c.now())}
+	owners := limit.Fill{Limit: 100, Scope: limit.Owner, Period: limit.Month, End: limit.Month.End(c.now())}
+	spend := func(w limit.Who, cost int64, want limit.Fill, spent int64) {
+		t.Helper()
+		want.Spent = spent
+		r := l.Prepare(w)
+		got, err := r.Reserve(t.Context(), limit.Amount{Cost: cost})
+		if refusal, ok := errors.AsType[*limit.Refusal](err); err != nil && (!ok || refusal.Standing != got) {
+			t.Error(err)
+		}
+		if got.Money != want {
+			t.Errorf("got %+v, want %+v", got.Money, want)
+		}
+		r.Settle(limit.Amount{Cost: cost})
+	}
+	spend(w, 20, ownDay, 0)
+	spend(w, 0, ownDay, 20)
+	spend(limit.Who{KeyID: "another", Owner: "team"}, 60, owners, 20)
+	spend(w, 31, owners, 80) // refused
+	spend(limit.Who{KeyID: "a third"}, 60, limit.Fill{}, 0)
+}
+
 // The standing is that of the subject with the least left, refused or not.
 func TestStanding(t *testing.T) {
 	c := clockAt(start)
 	l := c.limiter(limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{RequestsPerMinute: 2, TokensPerMinute: 600}}}})
 	w := who(limit.Limits{RequestsPerMinute: 60})
 	for i, want := range []limit.Standing{
-		{limit.Figures{2, 1, 30 * time.Second}, limit.Figures{600, 500, 10 * time.Second}},
-		{limit.Figures{2, 0, time.Minute}, limit.Figures{600, 400, 20 * time.Second}},
-		{limit.Figures{2, 0, time.Minute}, limit.Figures{600, 400, 20 * time.Second}},
+		{Requests: limit.Figures{2, 1, 30 * time.Second}, Tokens: limit.Figures{600, 500, 10 * time.Second}},
+		{Requests: limit.Figures{2, 0, time.Minute}, Tokens: limit.Figures{600, 400, 20 * time.Second}},
+		{Requests: limit.Figures{2, 0, time.Minute}, Tokens: limit.Figures{600, 400, 20 * time.Second}},
 	} {
 		got, err := l.Prepare(w).Reserve(t.Context(), limit.Amount{Tokens: 100})
 		if refusal, ok := errors.AsType[*limit.Refusal](err); ok != (i == 2) || ok && refusal.Standing != got {

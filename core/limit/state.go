@@ -86,6 +86,11 @@ func (c *Claim) Standing(states []*State, now int64) Standing {
 		if s.Tokens > 0 {
 			standing.Tokens.note(states[i].Tokens, s.Tokens, now)
 		}
+		for p, most := range s.Budgets {
+			if most > 0 {
+				standing.Money.note(s, p, states[i].Money[p].Spent, c.Starts[p])
+			}
+		}
 	}
 	return standing
 }

@@ -1,10 +1,17 @@
 package cases_test
 
 import (
+	"context"
+	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/test/cases/answers"
@@ -18,6 +25,7 @@ import (
 func clientCases() []Case {
 	return []Case{
 		{"D2", "every anthropic-* header of a caller reaches the vendor, known or not, and no other vendor", openHeaders},
+		{"D3", "a budget that is spent is 429, billing_error for messages, which is not sent again; before that each answer of messages says how full the caller's fullest budget is, as the vendor's own gateway does", budgets},
 		{"D1", "tokens that the upstream cannot count are answered with 501, not_supported for messages, and are not asked for again; an upstream's own word on the request passes, and another target that can count is asked", cannotBeCounted},
 	}
 }
@@ -63,6 +71,97 @@ func openHeaders(t *testing.T) {
 	for name := range ask("chat/m", sent) {
 		if strings.HasPrefix(name, "Anthropic") {
 			t.Errorf("%s reaches another vendor", name)
+		}
+	}
+}
+
+// nanoEach is a nano-dollar for each token.
+type nanoEach struct{}
+
+func (nanoEach) FindFirst(string, []string, time.Time) (price.Price, bool) {
+	return price.Price{ID: "p", Rates: price.Rates{Input: 1e6, Output: 1e6}}, true
+}
+
+// groupBudgets knows a key for each group, with a budget of 1,000 tokens a day.
+type groupBudgets struct{ owner string }
+
+func (g groupBudgets) Authenticate(_ context.Context, raw string) (keys.Principal, error) {
+	group, err := keys.ParseGroup(raw)
+	if err != nil {
+		return keys.Principal{}, keys.ErrWrongKey
+	}
+	p := keys.Principal{KeyID: "key_" + raw, Group: group, Owner: g.owner}
+	if g.owner == "" {
+		p.Policy = &keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1000, Period: limit.Day}}}}
+	}
+	return p, nil
+}
+
+const unified = "Anthropic-Ratelimit-Unified-"
+
+// budgets fills budgets, of a key and of an owner.
+func budgets(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys  groupBudgets
+		rules limit.Rules
+		scope limit.Scope
+		id    string
+	}{
+		"of a key":    {scope: limit.Key, id: "key_messages"},
+		"of an owner": {groupBudgets{"team"}, limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1000, Period: limit.Day}}}}}}, limit.Owner, "team"},
+	} {
+		memory := limit.NewMemory(nil)
+		g := harness.New(t, harness.Config{Keys: c.keys, Limiter: limit.New(memory, c.rules), Prices: nanoEach{}})
+		ask := func(p harness.Protocol, streamed bool, spent int64) harness.Answer {
+			t.Helper()
+			memory.Seed(c.scope, strings.Replace(c.id, "messages", string(p), 1), limit.Day, time.Now(), spent)
+			if spent < 1000 {
+				g.Upstream(p).Answer(answers.Text("fine").Answer(p, streamed))
+			}
+			return g.Call(harness.CallOf(p, string(p)+"/m", p.Hello(), streamed))
+		}
+		for _, step := range []struct {
+			spent                          int64
+			status, utilization, threshold string
+		}{
+			{0, "allowed", "0", ""}, {750, "allowed", "0.75", ""}, {756, "allowed_warning", "0.76", "0.75"},
+			{800, "allowed_warning", "0.8", "0.75"}, {1000, "rejected", "1", "1"}, {2500, "rejected", "1", "1"},
+		} {
+			for _, streamed := range []bool{false, true} {
+				a := ask(harness.Messages, streamed, step.spent)
+				reset := strconv.FormatInt(limit.Day.End(time.Now()).Unix(), 10)
+				want := map[string]string{
+					"Status": step.status, "Reset": reset, "Overage-Reset": reset, "Overage-Utilization": step.utilization, "Overage-Surpassed-Threshold": step.threshold,
+					"Representative-Claim": "overage", "Overage-Status": step.status, "Overage-Period": "", "Overage-Disabled-Reason": "", "Overage-Scope": "",
+				}
+				if step.status == "rejected" {
+					maps.Copy(want, map[string]string{"Representative-Claim": "", "Overage-Status": "", "Overage-Period": "daily", "Overage-Disabled-Reason": "org_spend_cap_reached"})
+					if c.scope == limit.Owner {
+						want["Overage-Scope"] = "group_pool"
+					}
+					if a.Status != http.StatusTooManyRequests || a.Header.Get("X-Should-Retry") != "false" || a.Header.Get("Retry-After") == "" || a.JSON().At("error.type").Text() != "billing_error" {
+						t.Errorf("%s, spent %d: %d %v\n%s", name, step.spent, a.Status, a.Header, a.Body)
+					}
+				} else if a.Status != http.StatusOK {
+					t.Errorf("%s, spent %d: %d %s", name, step.spent, a.Status, a.Body)
+				}
+				for suffix, value := range want {
+					if got := a.Header.Get(unified + suffix); got != value {
+						t.Errorf("%s, spent %d, streamed %t: %s is %q, want %q", name, step.spent, streamed, suffix, got, value)
+					}
+				}
+			}
+		}
+		for _, p := range []harness.Protocol{harness.Chat, harness.GenerateContent} {
+			a := ask(p, false, 800)
+			for header := range a.Header {
+				if strings.Contains(strings.ToLower(header), "unified") || strings.Contains(strings.ToLower(header), "budget") {
+					t.Errorf("%s: %s has %s", name, p, header)
+				}
+			}
+		}
+		if a := ask(harness.Chat, false, 1000); a.Status != http.StatusTooManyRequests || a.JSON().At("error.code").Text() != "insufficient_quota" || a.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%s: %d %v\n%s", name, a.Status, a.Header, a.Body)
 		}
 	}
 }

@@ -122,6 +122,8 @@ func (s *Site) other() *Core { return s.Cores[len(s.Cores)-1] }
 // Request is a request that was admitted.
 type Request struct {
 	*limit.Reservation
+	// Standing is where its caller stood.
+	Standing limit.Standing
 
 	core   *Core
 	who    limit.Who
@@ -143,7 +145,8 @@ func month(amount int64) limit.Limits {
 func (c *Core) Ask(who limit.Who, most limit.Amount) (*Request, *limit.Refusal) {
 	c.site.Helper()
 	r := &Request{Reservation: c.Prepare(who), core: c, who: who, start: time.Unix(0, c.clock.Load())}
-	_, err := r.Reserve(context.Background(), most)
+	standing, err := r.Reserve(context.Background(), most)
+	r.Standing = standing
 	refusal, refused := errors.AsType[*limit.Refusal](err)
 	if err != nil && !refused {
 		c.site.Fatal(err)

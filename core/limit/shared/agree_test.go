@@ -139,6 +139,9 @@ func storesAgree(t *rapid.T, url string, lossy bool) {
 			t.Fatalf("%+v: memory says %+v, the shared store %+v", most, refusals[0], refusals[1])
 		}
 		if taken[0] != nil {
+			if taken[0].Standing.Money != taken[1].Standing.Money {
+				t.Fatalf("%+v: of the budget memory says %+v, the shared store %+v", most, taken[0].Standing.Money, taken[1].Standing.Money)
+			}
 			open = append(open, taken)
 		}
 	}

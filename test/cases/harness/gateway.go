@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/gateway"
@@ -43,6 +44,9 @@ type Config struct {
 	Keys auth.Keys
 	// Ledger accounts for the calls; nil does not.
 	Ledger *ledger.Recorder
+	// Limiter and Prices hold callers to their limits; nil does not.
+	Limiter *limit.Limiter
+	Prices  core.Pricer
 	// Overload refuses requests, of edge and core; nil admits all.
 	Overload *overload.Gate
 	// Captures keep bodies of calls that the ledger has; nil keeps none.
@@ -88,7 +92,7 @@ func New(t *testing.T, config Config) *Gateway {
 	if config.Wrap != nil {
 		behind = config.Wrap(behind)
 	}
-	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items, Captures: config.Captures})
+	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items, Captures: config.Captures, Limiter: config.Limiter, Prices: config.Prices})
 	if err != nil {
 		t.Fatal(err)
 	}
