@@ -21,6 +21,9 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 	x := exchangeOf(ctx)
 	x.record.call(kind.method[1:])
 	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), beats: newHeartbeatTimer(c.heartbeat)}
+	if caller, ok := ctx.Value(callerKey{}).(*callerConn); ok {
+		s.prompt = caller.prompted()
+	}
 	first, err := deliver(x.outgoing(ctx), c.remote, in, func(outgoing context.Context, in *Q) (first *E, err error) {
 		if s.ServerStreamingClient, err = call(outgoing, in, opts...); err != nil {
 			return nil, err
@@ -69,6 +72,7 @@ type eventStream[Q, E any] struct {
 	rest      []byte          // of a batch, the events that are not taken yet
 	done      <-chan struct{} // the request is over
 	beats     *heartbeatTimer
+	prompt    <-chan struct{} // of callerConn; nil for none
 	completed bool
 	record    *requestRecord
 }
@@ -159,6 +163,11 @@ func (s *eventStream[Q, E]) next() (received[E], bool) {
 			if s.beats.over(since) {
 				return received[E]{}, false
 			}
+		case <-s.prompt:
+			if s.prompt = nil; s.beats.most <= 0 { // nothing can be sent: the caller counts as gone
+				return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
+			}
+			return received[E]{}, false
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/genway/genway/internal/connections"
@@ -65,11 +67,13 @@ func (m metered) Accept() (net.Conn, error) {
 	if encrypted, ok := c.(*tls.Conn); ok && !encrypted.ConnectionState().HandshakeComplete {
 		return c, nil
 	}
-	conn := frames.NewConn(c, func(from net.Addr) {
+	caller := &callerConn{Conn: c}
+	conn := frames.NewConn(caller, func(from net.Addr) {
 		if m.config.Notices != nil {
 			m.config.Notices.Add("flood", from)
 		}
 	})
+	caller.http2 = conn.HTTP2
 	if m.config.carriesMany(c.RemoteAddr()) {
 		frames.Trust(conn.RemoteAddr())
 	}
@@ -98,6 +102,9 @@ func (o *opening) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// NetConn returns the connection below.
+func (o *opening) NetConn() net.Conn { return o.Conn }
+
 // encrypted is a handler of requests over TLS, of which net/http does not know: see metered.
 type encrypted struct{ http.Handler }
 
@@ -109,16 +116,138 @@ func (e encrypted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type tlsKey struct{}
 
-// withTLS tells the requests of a connection how it is encrypted.
-func withTLS(ctx context.Context, c net.Conn) context.Context {
+type callerKey struct{}
+
+// withCaller tells the requests of a connection how it is encrypted, and which it is.
+func withCaller(ctx context.Context, c net.Conn) context.Context {
 	conn, ok := c.(*frames.Conn)
 	if !ok {
 		return ctx
 	}
-	below, ok := conn.Conn.(*tls.Conn)
+	caller, ok := conn.Conn.(*callerConn)
 	if !ok {
 		return ctx
 	}
-	state := below.ConnectionState()
-	return context.WithValue(ctx, tlsKey{}, &state)
+	if below, ok := caller.Conn.(*tls.Conn); ok {
+		state := below.ConnectionState()
+		ctx = context.WithValue(ctx, tlsKey{}, &state)
+	}
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// callerConn is a connection that tells a peer of HTTP/1 that has closed only its sending side, and waits for
+// its answer, from one that has left. TCP says the same of both, until something is sent: then the system of a
+// peer that has left resets the connection. Sent is the answer itself, if it comes soon; else an interim answer
+// (100, RFC 9110, section 15.2), or an event of a stream.
+type callerConn struct {
+	net.Conn
+	http2 func() bool
+
+	mu sync.Mutex
+	// asked is set once a handler has the request, interim if its version has interim answers, and begun
+	// once a part of its answer was written.
+	asked, interim, begun bool
+	// prompt is closed to have a stream send something at once; a connection ends once, so its streams share it.
+	prompt chan struct{}
+}
+
+// errGone is the error of a connection that the peer has left.
+var errGone = errors.New("gateway: the caller has closed the connection")
+
+// answerSoon is how long an answer may take to begin before the peer is sent something in its place.
+const answerSoon = 25 * time.Millisecond
+
+// Read reads as the connection does. net/http reads one byte while a handler answers, after all of the request
+// has come, to notice a caller that leaves: its end is held back until it is certain, or until net/http
+// sets the read deadline that ends this reading once the answer is complete.
+func (c *callerConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if len(p) != 1 || n > 0 || !errors.Is(err, io.EOF) || c.http2() {
+		return n, err
+	}
+	socket := socketOf(c.Conn)
+	if socket == nil {
+		return n, err
+	}
+	probe := time.AfterFunc(answerSoon, c.probe)
+	defer probe.Stop()
+	if err := waitForReset(socket); err != nil {
+		return 0, err
+	}
+	return 0, errGone
+}
+
+// probe sends a caller that has closed its sending side something. One to which nothing can be sent is gone.
+func (c *callerConn) probe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.asked:
+		time.AfterFunc(answerSoon, c.probe) // net/http reads on before it calls the handler
+	case !c.begun && c.interim:
+		_, _ = c.Conn.Write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	case !c.begun:
+		_ = c.SetReadDeadline(time.Unix(1, 0))
+	case c.prompt != nil:
+		close(c.prompt)
+		c.prompt = nil
+	}
+}
+
+// answers notes that a handler begins to answer a request.
+func (c *callerConn) answers(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked, c.interim, c.begun = true, r.ProtoAtLeast(1, 1), false
+}
+
+// prompted returns a channel that is closed when the stream that is being answered should send something at
+// once; nil for HTTP/2.
+func (c *callerConn) prompted() <-chan struct{} {
+	if c.http2() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prompt == nil {
+		c.prompt = make(chan struct{})
+	}
+	return c.prompt
+}
+
+// Write sends a piece of an answer.
+func (c *callerConn) Write(p []byte) (int, error) {
+	if c.http2() {
+		return c.Conn.Write(p)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = true
+	return c.Conn.Write(p)
+}
+
+// CloseWrite closes the side on which answers leave.
+func (c *callerConn) CloseWrite() error {
+	if below, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return below.CloseWrite()
+	}
+	return nil
+}
+
+// socketOf returns the socket below a connection; nil for none.
+func socketOf(c net.Conn) syscall.RawConn {
+	for {
+		if s, ok := c.(syscall.Conn); ok {
+			raw, err := s.SyscallConn()
+			if err != nil {
+				return nil
+			}
+			return raw
+		}
+		below, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil
+		}
+		c = below.NetConn()
+	}
 }

@@ -78,8 +78,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		}
 		linger.note(c, state)
 	}
+	server.ConnContext = withCaller
 	if config.TLS != nil {
-		server.ConnContext, handler = withTLS, encrypted{handler}
+		handler = encrypted{handler}
 	}
 	server.Handler = answering{handler, linger}
 	listener = newOnce(newMetered(listener, config, server.ReadHeaderTimeout))
@@ -133,6 +134,9 @@ type answering struct {
 func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control, last := http.NewResponseController(w), a.linger.closing.Load() // HTTP/2 sends GOAWAY
 	if r.ProtoMajor == 1 {
+		if caller, ok := r.Context().Value(callerKey{}).(*callerConn); ok {
+			caller.answers(r)
+		}
 		_ = control.SetReadDeadline(time.Time{})
 		last = last || r.ProtoMinor == 0 || len(r.TransferEncoding) > 0
 	} else { // the deadline would end a stream that waits for its answer
