@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 func clientCases() []Case {
 	return []Case{
 		{"D2", "every anthropic-* header of a caller reaches the vendor, known or not, and no other vendor", openHeaders},
+		{"D4", "what Claude's vendor has and Bedrock and Vertex AI refuse is left out and named, betas and their members alike, or has their name for it; a beta that they need is announced; all else of a caller's body and header passes", cloudBetas},
 		{"D3", "a budget that is spent is 429, billing_error for messages, which is not sent again; before that each answer of messages says how full the caller's fullest budget is, as the vendor's own gateway does", budgets},
 		{"D1", "tokens that the upstream cannot count are answered with 501, not_supported for messages, and are not asked for again; an upstream's own word on the request passes, and another target that can count is asked", cannotBeCounted},
 	}
@@ -244,4 +246,117 @@ var unknownModels = map[harness.Protocol]string{
 	harness.Messages:        `{"type":"error","error":{"type":"not_found_error","message":"model: m"},"request_id":"req_1"}`,
 	harness.Responses:       `{"error":{"message":"The model 'm' does not exist","type":"invalid_request_error","param":"model","code":"model_not_found"}}`,
 	harness.GenerateContent: `{"error":{"code":404,"message":"models/m is not found","status":"NOT_FOUND"}}`,
+}
+
+// cloudBetas asks places of Claude for what only its vendor has. The first headers and members are
+// Claude Code's (2.1.332, with ANTHROPIC_BASE_URL; captured on 2026-11-27).
+func cloudBetas(t *testing.T) {
+	const claudeCode = "claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,per-turn-control-2026-07-01,mid-conversation-tool-changes-2026-07-01,thinking-token-count-2026-05-13,advanced-tool-use-2025-11-20,effort-2025-11-24"
+	const turn = `"max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"hi \u0041"}]}]`
+	for _, c := range []struct{ name, betas, body, want, sent, lost string }{
+		{
+			"Claude Code's", claudeCode, turn + `,"context_management":{"edits":[]},"output_config":{"effort":"medium"}`, turn + `,"context_management":{"edits":[]},"output_config":{"effort":"medium"}`,
+			strings.Replace(claudeCode, "advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19", 1), "",
+		},
+		{"members whose beta the vendor does not need", "", turn + `,"context_management":{"edits":[]},"output_config":{"effort":"low"}`, turn + `,"context_management":{"edits":[]},"output_config":{"effort":"low"}`, "context-management-2025-06-27,effort-2025-11-24", ""},
+		{
+			"preferences", "a-1, fast-mode-2026-02-01,request-tags-2026-08-21,task-budgets-2026-03-13", `"tags":{"a":"b"},"speed":"fast",` + turn + `,"output_config":{"task_budget":{"type":"tokens","total":1}},"diagnostics":{"previous_message_id":null}`,
+			turn, "a-1", "tags, speed, diagnostics, output_config.task_budget, anthropic-beta",
+		},
+		{"a part of a member", "", turn + `,"output_config":{"task_budget":1,"format":null}`, turn + `,"output_config":{"format":null}`, "", "output_config.task_budget"},
+		{
+			"the scope of caches", "prompt-caching-scope-2026-01-05", `"max_tokens":9,"system":[{"type":"text","text":"scope","cache_control":{"scope":"global","type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"\"cache_control\"","cache_control":{"type":"ephemeral","scope":"org"}}]}]`,
+			`"max_tokens":9,"system":[{"type":"text","text":"scope","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"\"cache_control\"","cache_control":{"type":"ephemeral"}}]}]`,
+			"", "cache_control, anthropic-beta",
+		},
+		{"a thread that begins", "message-threads-2026-08-12,b-2", turn + `,"thread":{"type":"create"}`, turn, "b-2", "thread, anthropic-beta"},
+		{"arguments that are called alike", "", `"max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"speed":1,"tags":2,"thread":3,"cache_control":{"scope":4}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}]`,
+			`"max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"speed":1,"tags":2,"thread":3,"cache_control":{"scope":4}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}]`, "", ""},
+		{"no thread", "", turn + `,"thread":null`, turn, "", "thread"},
+		{"what nobody knows", "of-next-year", turn + `,"of_next_year":1`, turn + `,"of_next_year":1`, "of-next-year", ""},
+	} {
+		for upstream, version := range map[string]string{
+			"kind: messages, provider: bedrock, endpoint: invoke, region: us-east-1, api_key: k": `,"anthropic_version":"bedrock-2023-05-31"`,
+			"kind: messages, provider: bedrock, endpoint: mantle, region: us-east-1, api_key: k": "",
+			"kind: messages, provider: vertex, project: p, region: global":                       `,"anthropic_version":"vertex-2023-10-16"`,
+		} {
+			for _, asStream := range []bool{false, true} {
+				u := upstreamOf(t, upstream)
+				g := harness.New(t, harness.Config{Remote: place(t, u)})
+				answer := answers.Text("fine").Answer(harness.Messages, false)
+				if asStream {
+					answer = streamed(t, u, answers.Text("fine").Events(harness.Messages)...)
+				}
+				g.Messages.Answer(answer)
+				call := harness.CallOf(harness.Messages, "messages/m", "{"+c.body+"}", asStream)
+				if c.betas != "" {
+					call.Header.Set("Anthropic-Beta", c.betas)
+				}
+				a := g.Call(call)
+				lost := a.Header.Get("X-Genway-Lost")
+				if asStream {
+					lost = a.Trailer.Get("X-Genway-Lost")
+				}
+				if a.Status != http.StatusOK || lost != c.lost {
+					t.Errorf("%s at %s: %d, lost %q, want %q", c.name, upstream, a.Status, lost, c.lost)
+				}
+				r := g.Messages.Last(t)
+				body, sent := string(r.Body), r.Header.Get("Anthropic-Beta")
+				if u.Place().NoStream {
+					var list struct {
+						Betas []string `json:"anthropic_beta"`
+					}
+					_ = json.Unmarshal(r.Body, &list)
+					if sent != "" {
+						t.Errorf("%s: the header is %q", c.name, sent)
+					}
+					sent = strings.Join(list.Betas, ",")
+					body, _, _ = strings.Cut(body, `,"anthropic_beta":`)
+					body = strings.TrimSuffix(body, "}") + "}"
+				}
+				want := "{" + c.want + version + "}"
+				for _, head := range []string{`"model":"m",`, `"stream":true,`} {
+					body = strings.Replace(body, head, "", 1)
+				}
+				if body != want {
+					t.Errorf("%s at %s: sent\n%s, want\n%s", c.name, upstream, body, want)
+				}
+				if strings.ReplaceAll(sent, " ", "") != c.sent {
+					t.Errorf("%s at %s: announced %q, want %q", c.name, upstream, sent, c.sent)
+				}
+			}
+		}
+	}
+	g := harness.New(t, harness.Config{Remote: place(t, upstreamOf(t, "kind: messages, provider: vertex, project: p, region: global"))})
+	a := g.Post(harness.Messages, "messages/m", `{`+turn+`,"thread":{"type":"continue","previous_message_id":"msg_1"}}`)
+	if a.Status != http.StatusNotFound || a.JSON().At("error.details.error_code").Text() != "thread_not_found" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for _, thread := range []string{`{}`, `1`, `"create"`, `[{"type":"create"}]`, `{"type":null}`} {
+		if a := g.Post(harness.Messages, "messages/m", `{`+turn+`,"thread":`+thread+`}`); a.Status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", thread, a.Status, a.Body)
+		}
+	}
+	for caller, body := range map[harness.Protocol]string{
+		harness.Chat: `{"reasoning_effort":"low","messages":[{"role":"user","content":"hi"}]}`, harness.Responses: `{"reasoning":{"effort":"low"},"input":"hi"}`,
+	} {
+		g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+		if a := g.Post(caller, "messages/m", body); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		r := g.Messages.Last(t)
+		if effort := strings.Contains(string(r.Body), `"effort"`); effort != strings.Contains(r.Header.Get("Anthropic-Beta"), "effort-2025-11-24") {
+			t.Errorf("%s: %v\n%s", caller, r.Header, r.Body)
+		}
+	}
+	own := harness.New(t, harness.Config{})
+	own.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+	call := harness.CallOf(harness.Messages, "messages/m", `{`+turn+`,"speed":"fast","tags":{}}`, false)
+	call.Header.Set("Anthropic-Beta", "fast-mode-2026-02-01, request-tags-2026-08-21")
+	if a := own.Call(call); a.Status != http.StatusOK || a.Header.Get("X-Genway-Lost") != "" {
+		t.Errorf("%d %v", a.Status, a.Header)
+	}
+	if r := own.Messages.Last(t); r.Header.Get("Anthropic-Beta") != "fast-mode-2026-02-01, request-tags-2026-08-21" || !strings.Contains(string(r.Body), `"speed":"fast","tags":{}`) {
+		t.Errorf("the vendor itself gets %v\n%s", r.Header, r.Body)
+	}
 }

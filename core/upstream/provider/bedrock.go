@@ -20,17 +20,17 @@ var bedrock = Provider{
 			Source: bedrockChat, Read: "2026-11-22",
 		},
 		{
-			Name: "runtime", Kinds: []string{"messages"}, Base: "https://bedrock-runtime.{region}.amazonaws.com/anthropic",
+			Name: "runtime", Kinds: []string{"messages"}, Betas: claudeBetas, Base: "https://bedrock-runtime.{region}.amazonaws.com/anthropic",
 			KeyHeader: "Authorization", Service: "bedrock", NoList: true, Errors: "aws", Headers: []string{amazonHeader},
 			Source: bedrockPage, Read: "2026-11-22",
 		},
 		{
-			Name: "mantle", Kinds: []string{"messages"}, Base: "https://bedrock-mantle.{region}.api.aws/anthropic",
+			Name: "mantle", Kinds: []string{"messages"}, Betas: claudeBetas, Base: "https://bedrock-mantle.{region}.api.aws/anthropic",
 			KeyHeader: "Authorization", Service: "bedrock-mantle", NoList: true, Errors: "aws", Headers: []string{amazonHeader},
 			Source: bedrockPage + "; anthropic-sdk-go v1.84.0, bedrock/bedrockmantle.go", Read: "2026-11-22",
 		},
 		{
-			Name: "invoke", Kinds: []string{"messages"}, Base: "https://bedrock-runtime.{region}.amazonaws.com",
+			Name: "invoke", Kinds: []string{"messages"}, Betas: claudeBetas, Base: "https://bedrock-runtime.{region}.amazonaws.com",
 			KeyHeader: "Authorization", Service: "bedrock", NoList: true, NoCount: true, Errors: "aws", Headers: []string{amazonHeader},
 			Generate: "/model/{model}/invoke", Stream: "/model/{model}/invoke-with-response-stream",
 			Version: "bedrock-2023-05-31", NoStream: true, EventStream: true,

@@ -67,6 +67,7 @@ func TestDocs(t *testing.T) {
 			}
 			facts(&out, e)
 		}
+		betas(&out, p.Endpoints)
 		for _, note := range p.Notes {
 			fmt.Fprintf(&out, "- %s\n", note)
 		}
@@ -118,6 +119,32 @@ func facts(out *bytes.Buffer, e provider.Endpoint) {
 	if e.NoList {
 		fmt.Fprintf(out, "- %s: no `models: discover`.\n", of)
 	}
+}
+
+// betas says what endpoints make of the betas of messages, which is the same for all that know of any.
+func betas(out *bytes.Buffer, endpoints []provider.Endpoint) {
+	with := slices.IndexFunc(endpoints, func(e provider.Endpoint) bool { return len(e.Betas) > 0 })
+	if with < 0 {
+		return
+	}
+	var members, refused []string
+	for _, b := range endpoints[with].Betas {
+		switch {
+		case b.As == "":
+			refused = append(refused, b.Name)
+			for _, path := range b.Members {
+				if path = strings.TrimPrefix(path, "*."); b.Type != "" {
+					path += ": {type: " + b.Type + "}"
+				}
+				members = append(members, path)
+			}
+		case b.As != b.Name:
+			fmt.Fprintf(out, "- kind messages: the beta %s is announced as %s.\n", code(b.Name), code(b.As))
+		case len(b.Members) > 0:
+			fmt.Fprintf(out, "- kind messages: a body with %s announces the beta %s.\n", code(b.Members...), code(b.Name))
+		}
+	}
+	fmt.Fprintf(out, "- kind messages: bodies go without %s, and without the betas %s. What is left out is named.\n", code(members...), code(refused...))
 }
 
 // spoken says in which form a dialect has what there are several forms for.

@@ -62,6 +62,9 @@ type Endpoint struct {
 	EventStream bool
 	// Errors is how errors of the place are shaped that are not the protocol's: aws or google.
 	Errors string
+	// Betas are those of the vendor of messages that the place has under another name, needs or
+	// refuses. Any other passes as the caller sends it.
+	Betas []Beta
 	// Chat is what it documents to take of chat completions; nil is what OpenAI takes. Other
 	// members are left out of translated requests, and named.
 	Chat *dialect.Chat

@@ -16,7 +16,7 @@ var vertex = Provider{
 			Source: "cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference; genai v1.77.0, api_client.go", Read: "2026-11-22",
 		},
 		{
-			Kinds: []string{"messages"}, Base: "https://{host}/v1/projects/{project}/locations/{region}/publishers/anthropic/models", Hosts: vertexHosts,
+			Kinds: []string{"messages"}, Betas: claudeBetas, Base: "https://{host}/v1/projects/{project}/locations/{region}/publishers/anthropic/models", Hosts: vertexHosts,
 			Generate: "/{model}:rawPredict", Stream: "/{model}:streamRawPredict", Count: "/count-tokens:rawPredict",
 			Version: "vertex-2023-10-16", NoList: true, Errors: "google",
 			Source: "platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai; anthropic-sdk-go v1.84.0, vertex/vertex.go", Read: "2026-11-22",

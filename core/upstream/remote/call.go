@@ -75,9 +75,15 @@ func (u *Upstream) call(ctx context.Context, op protocol.Operation, model string
 func (u *Upstream) request(ctx context.Context, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
 	req := u.blank.WithContext(ctx)
 	req.URL, req.Header = u.address(op, model), u.headers(wire)
-	if e := u.config.Place; e != nil && e.NoStream && req.Header.Get(betaHeader) != "" {
-		req.Header = maps.Clone(req.Header)
-		req.Header.Del(betaHeader)
+	if e := u.config.Place; e != nil && (e.NoStream || len(e.Betas) > 0) {
+		betas, own := u.betas(wire, body)
+		if e.NoStream || !own {
+			req.Header = maps.Clone(req.Header)
+			req.Header.Del(betaHeader)
+		}
+		if !e.NoStream && !own && len(betas) > 0 {
+			req.Header.Set(betaHeader, strings.Join(betas, ","))
+		}
 	}
 	if u.config.Trace {
 		req.Header = traced(req.Header, call.Of(ctx).Carried())

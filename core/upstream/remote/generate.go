@@ -142,6 +142,9 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	} else {
 		body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: u.encodable(req.GetRequest(), u.speaks(req.GetWire()), &losses)}, &losses)
 	}
+	if err == nil {
+		body, err = u.withoutBetas(req.GetWire(), body, &losses)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,19 +188,25 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 		}
 		own = u.ownBody(req.GetWire(), req.GetMessages())
 	}
+	var losses codec.Losses
 	if own {
 		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
 		if err == nil && streamed && !u.config.LeaveUsage && u.protocol.Upstream.AsksForUsage {
 			body, err = askForUsage(body)
 		}
-		return req, body, nil, err
+		if err == nil {
+			body, err = u.withoutBetas(req.GetWire(), body, &losses)
+		}
+		if err == nil {
+			err = upstream.Lossless(ctx, losses.List())
+		}
+		return req, body, losses.List(), err
 	}
 	if !u.speaks(req.GetWire()) {
 		if err := codec.CheckRanges(req.GetSampling()); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	var losses codec.Losses
 	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
 	if !u.speaks(req.GetWire()) {
 		var err error
@@ -211,6 +220,9 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 		asking.Dialect = u.config.Dialect
 	}
 	body, err := u.codec.EncodeRequest(asking, &losses)
+	if err == nil {
+		body, err = u.withoutBetas(req.GetWire(), body, &losses)
+	}
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}

@@ -1,12 +1,16 @@
 package remote
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/protocol"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -76,31 +80,10 @@ func (u *Upstream) placed(op protocol.Operation, body []byte, wire *genwayv1.Wir
 		}
 		change = append(change, member.Member{Name: "anthropic_version", Value: jsontext.Value(`"` + version + `"`)})
 	}
-	if betas := u.headers(wire).Values(betaHeader); e.NoStream && len(betas) > 0 && len(member.Value(body, "anthropic_beta")) == 0 {
-		list, err := betaList(betas)
-		if err != nil {
-			return nil, err
-		}
-		change = append(change, member.Member{Name: "anthropic_beta", Value: list})
-	}
-	return member.Patch(body, change...)
-}
-
-// versionInBody reports whether the version is sent only in the body: providers have names of their
-// own only for the oldest version.
-func (c *Config) versionInBody(p *protocol.Protocol) bool {
-	return c.Place != nil && c.Place.Version != "" && c.Version > p.Version.Oldest
-}
-
-// betaList gives the names in headers anthropic-beta as a JSON array.
-func betaList(values []string) (jsontext.Value, error) {
-	list := []byte{'['}
-	for _, value := range values {
-		for name := range strings.SplitSeq(value, ",") {
-			if name = strings.TrimSpace(name); name == "" {
-				continue
-			}
-			if len(list) > 1 {
+	if betas, _ := u.betas(wire, body); e.NoStream && len(betas) > 0 && len(member.Value(body, "anthropic_beta")) == 0 {
+		list := []byte{'['}
+		for i, name := range betas {
+			if i > 0 {
 				list = append(list, ',')
 			}
 			var err error
@@ -108,6 +91,111 @@ func betaList(values []string) (jsontext.Value, error) {
 				return nil, fault.New(fault.InvalidRequest, fault.ReasonMalformedJSON, "the header anthropic-beta is malformed")
 			}
 		}
+		change = append(change, member.Member{Name: "anthropic_beta", Value: append(list, ']')})
 	}
-	return append(list, ']'), nil
+	return member.Patch(body, change...)
+}
+
+// betas are the names of betas that a call announces, as the provider has them. own says that they are those
+// of the caller's header.
+func (u *Upstream) betas(wire *genwayv1.WireMessage, body []byte) (names []string, own bool) {
+	own = true
+	announce := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, value := range u.headers(wire).Values(betaHeader) {
+		for name := range strings.SplitSeq(value, ",") {
+			name = strings.TrimSpace(name)
+			as := name
+			if known := slices.IndexFunc(u.config.Place.Betas, func(b provider.Beta) bool { return b.Name == name }); known >= 0 {
+				as = u.config.Place.Betas[known].As
+			}
+			announce(as)
+			own = own && as == name
+		}
+	}
+	for _, b := range u.config.Place.Betas {
+		if b.As != "" && !slices.Contains(names, b.As) && slices.ContainsFunc(b.Members, func(path string) bool { return hasMember(body, path) }) {
+			announce(b.As)
+			own = false
+		}
+	}
+	return names, own
+}
+
+// hasMember reports whether a body has a member of that path, a name or two joined by a dot.
+func hasMember(body []byte, path string) bool {
+	outer, inner, nested := strings.Cut(path, ".")
+	value := member.Value(body, outer)
+	if nested && len(value) > 0 && value[0] == '{' {
+		value = member.Value(value, inner)
+	} else if nested {
+		value = nil
+	}
+	return len(value) > 0
+}
+
+// withoutBetas leaves out of a body what belongs to betas that the provider refuses, and names it, with the
+// betas of the caller that are not announced.
+func (u *Upstream) withoutBetas(wire *genwayv1.WireMessage, body []byte, losses *codec.Losses) ([]byte, error) {
+	if u.config.Place == nil || len(u.config.Place.Betas) == 0 {
+		return body, nil
+	}
+	const reason = "the provider of the upstream of this model does not take it"
+	announced := strings.Join(u.headers(wire).Values(betaHeader), ",")
+	var refused []string
+	for _, b := range u.config.Place.Betas {
+		if b.As != "" {
+			continue
+		}
+		if strings.Contains(announced, b.Name) {
+			refused = append(refused, b.Name)
+		}
+		for _, path := range b.Members {
+			shorter := withoutMember(body, path)
+			if len(shorter) == len(body) {
+				continue
+			}
+			if value := member.Value(body, path); b.Type != "" && string(value) != "null" && member.Raw(member.Value(value, "type")).String() != b.Type {
+				return nil, fault.Unsupported(path, "%s: %s", path, reason)
+			}
+			body = shorter
+			losses.Add(strings.TrimPrefix(path, "*."), reason)
+		}
+	}
+	if len(refused) > 0 {
+		losses.Add("anthropic-beta", strings.Join(refused, ", ")+": "+reason)
+	}
+	return body, nil
+}
+
+// withoutMember leaves out the members of a path (see provider.Beta), and an object of which nothing is left.
+func withoutMember(body []byte, path string) []byte {
+	rest, anywhere := strings.CutPrefix(path, "*.")
+	outer, inner, nested := strings.Cut(rest, ".")
+	if !member.Mentions(body, outer) {
+		return body
+	}
+	return member.Edit(body, func(depth int, name, value []byte) member.Change {
+		switch {
+		case string(name) == "input", string(name) == "input_schema": // the caller's own names
+			return member.Change{With: value}
+		case string(name) != outer || depth > 1 && !anywhere:
+			return member.Change{}
+		case !nested:
+			return member.Change{Drop: true}
+		}
+		left := member.Edit(value, func(depth int, name, _ []byte) member.Change {
+			return member.Change{Drop: depth == 1 && string(name) == inner}
+		})
+		return member.Change{With: left, Drop: len(left) < len(value) && len(bytes.TrimSpace(left[1:len(left)-1])) == 0}
+	})
+}
+
+// versionInBody reports whether the version is sent only in the body: providers have names of their
+// own only for the oldest version.
+func (c *Config) versionInBody(p *protocol.Protocol) bool {
+	return c.Place != nil && c.Place.Version != "" && c.Version > p.Version.Oldest
 }
