@@ -154,7 +154,7 @@ func (e *Edge) dropQueryKey(r *http.Request) {
 }
 
 // callersEndpoint gives the endpoint for a path that several protocols share, by the header or
-// parameter that the caller's key or version comes in. It is the endpoint of the first protocol
+// parameter that the caller's key or version comes in, or that asks for a protocol's list. It is the endpoint of the first protocol
 // of the table for a caller that has none of them, or has its key in Authorization.
 func (e *Edge) callersEndpoint(r *http.Request) *endpoint {
 	query := url.Values(nil)
@@ -162,8 +162,9 @@ func (e *Edge) callersEndpoint(r *http.Request) *endpoint {
 		query = r.URL.Query()
 	}
 	for _, endpoint := range slices.Backward(e.endpoints) {
-		own := endpoint.protocol.Key
-		if firstHeader(r.Header, endpoint.keys.read) != "" || firstHeader(r.Header, endpoint.versions.read) != "" || own.Query != "" && query.Has(own.Query) {
+		own := endpoint.protocol
+		if firstHeader(r.Header, endpoint.keys.read) != "" || firstHeader(r.Header, endpoint.versions.read) != "" ||
+			own.Key.Query != "" && query.Has(own.Key.Query) || own.ListQuery != "" && query.Has(own.ListQuery) {
 			return endpoint
 		}
 	}

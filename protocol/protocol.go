@@ -57,6 +57,9 @@ type Protocol struct {
 	Example string
 	// IDs are how the vendor begins identifiers.
 	IDs IDs
+	// ListQuery is the query parameter by which an agent asks for the list of models in this
+	// protocol's form, on the path that protocols share; empty for none.
+	ListQuery string
 	// PagedModels reports that the list of models comes in pages. Callers of other
 	// protocols get the whole list unless they ask for less.
 	PagedModels bool

@@ -22,6 +22,7 @@ type Codec struct{}
 var (
 	_ codec.Codec        = Codec{}
 	_ codec.TokenCounter = Codec{}
+	_ codec.ModelLister  = Codec{}
 	_ codec.Compacter    = Codec{}
 )
 

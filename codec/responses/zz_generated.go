@@ -48,6 +48,39 @@ func (v *wireAdditionalTools) readMember(r *member.Reader, o *member.Object) boo
 	return r.Other(o, &v.Extra)
 }
 
+func (v *modelCatalog) write(w *member.Writer) {
+	w.Begin()
+	member.WriteArray(w, "models", v.Models, (*catalogModel).write)
+	w.End()
+}
+
+func (v *catalogModel) write(w *member.Writer) {
+	w.Begin()
+	w.Str("slug", v.Slug)
+	w.Str("display_name", v.DisplayName)
+	w.StrOpt("description", v.Description)
+	w.StrsArray("supported_reasoning_levels", v.SupportedReasoningLevels)
+	w.Str("shell_type", v.ShellType)
+	w.Str("visibility", v.Visibility)
+	w.Bool("supported_in_api", bool(v.SupportedInAPI))
+	w.Int("priority", int64(v.Priority))
+	w.Str("base_instructions", v.BaseInstructions)
+	w.Bool("support_verbosity", bool(v.SupportVerbosity))
+	w.Key("truncation_policy")
+	v.TruncationPolicy.write(w)
+	w.Bool("supports_parallel_tool_calls", bool(v.SupportsParallelToolCalls))
+	member.IntOpt(w, "context_window", v.ContextWindow)
+	w.StrsArray("experimental_supported_tools", v.ExperimentalSupportedTools)
+	w.End()
+}
+
+func (v *truncationPolicy) write(w *member.Writer) {
+	w.Begin()
+	w.Str("mode", v.Mode)
+	w.Int("limit", int64(v.Limit))
+	w.End()
+}
+
 // ReadJSON implements member.ValueReader.
 func (v *wireUsage) ReadJSON(r *member.Reader) bool {
 	if r.Null() {

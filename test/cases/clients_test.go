@@ -27,6 +27,7 @@ func clientCases() []Case {
 	return []Case{
 		{"D2", "every anthropic-* header of a caller reaches the vendor, known or not, and no other vendor", openHeaders},
 		{"D4", "what Claude's vendor has and Bedrock and Vertex AI refuse is left out and named, betas and their members alike, or has their name for it; a beta that they need is announced; all else of a caller's body and header passes", cloudBetas},
+		{"D5", "Codex' list of models (client_version) has what it decodes for each text model of the key but those that it knows better itself; all other lists stay as they are", codexModels},
 		{"D3", "a budget that is spent is 429, billing_error for messages, which is not sent again; before that each answer of messages says how full the caller's fullest budget is, as the vendor's own gateway does", budgets},
 		{"D1", "tokens that the upstream cannot count are answered with 501, not_supported for messages, and are not asked for again; an upstream's own word on the request passes, and another target that can count is asked", cannotBeCounted},
 	}
@@ -358,5 +359,51 @@ func cloudBetas(t *testing.T) {
 	}
 	if r := own.Messages.Last(t); r.Header.Get("Anthropic-Beta") != "fast-mode-2026-02-01, request-tags-2026-08-21" || !strings.Contains(string(r.Body), `"speed":"fast","tags":{}`) {
 		t.Errorf("the vendor itself gets %v\n%s", r.Header, r.Body)
+	}
+}
+
+// codexModels asks for the list as Codex 0.171.0 does.
+func codexModels(t *testing.T) {
+	g := harness.New(t, harness.Config{})
+	chat := harness.CallOf(harness.Chat, "chat/m", harness.Chat.Hello(), false).Header
+	list := func(path string, header http.Header) harness.Answer {
+		t.Helper()
+		return g.Call(harness.Call{Method: http.MethodGet, Path: path, Header: header})
+	}
+	for _, version := range []string{"0.171.0", "", "x%00y", "9.9.9&limit=1"} {
+		a := list("/v1/models?client_version="+version, chat)
+		models := a.JSON().At("models").List()
+		want := 4
+		if strings.Contains(version, "limit") {
+			want = 1
+		}
+		if a.Status != http.StatusOK || len(models) != want || len(a.JSON().Members()) != 1 {
+			t.Fatalf("%q: %d %s", version, a.Status, a.Body)
+		}
+		for _, m := range models {
+			for _, name := range []string{"slug", "display_name", "supported_reasoning_levels", "shell_type", "visibility", "supported_in_api", "priority", "base_instructions", "support_verbosity", "truncation_policy", "experimental_supported_tools"} {
+				if v := m.At(name); !v.Exists() || string(v.Raw) == "null" {
+					t.Errorf("%s is missing in %s", name, m.Raw)
+				}
+			}
+		}
+	}
+	if a := list("/v1/models", chat); len(a.JSON().At("data").List()) != 5 || a.JSON().At("models").Exists() {
+		t.Errorf("the vendor's own list is %s", a.Body)
+	}
+	messages := harness.CallOf(harness.Messages, "messages/m", harness.Messages.Hello(), false).Header
+	if a := list("/v1/models?client_version=1", messages); len(a.JSON().At("data").List()) == 0 {
+		t.Errorf("messages: %d %s", a.Status, a.Body)
+	}
+	if a := list("/v1/models?client_version=1&key=generatecontent", nil); a.Status != http.StatusOK || len(a.JSON().At("models").List()) != 5 || !a.JSON().At("models[0].name").Exists() {
+		t.Errorf("generateContent: %d %s", a.Status, a.Body)
+	}
+	for name, header := range map[string]http.Header{"no key": nil, "a wrong key": {"Authorization": {"Bearer gwk_x"}}} {
+		if a := list("/v1/models?client_version=1", header); a.Status != http.StatusUnauthorized || !a.JSON().At("error.message").Exists() {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	if a := list("/v1/models/chat%2Fm?client_version=1", chat); a.Status != http.StatusOK || a.JSON().At("slug").Text() != "chat/m" {
+		t.Errorf("one model: %d %s", a.Status, a.Body)
 	}
 }

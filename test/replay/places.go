@@ -56,7 +56,26 @@ var (
 		}
 	}}
 	streamLeaves  = change{says: "`stream` leaves the body: the path says it", request: func(_ exchange, body members) { delete(body, "stream") }}
-	betaEnters    = change{says: "`anthropic_beta` enters the body: the names of the header `anthropic-beta`", request: func(_ exchange, body members) { body["anthropic_beta"] = []any{"beta-1", "beta-2"} }}
+	betaEnters    = change{says: "`anthropic_beta` enters the body: the names of the header `anthropic-beta`, and those that members of the body need", request: func(_ exchange, body members) {
+		names := []any{"beta-1", "beta-2"}
+		if body["context_management"] != nil {
+			names = append(names, "context-management-2025-06-27")
+		}
+		if output, ok := body["output_config"].(map[string]any); ok && output["effort"] != nil {
+			names = append(names, "effort-2025-11-24")
+		}
+		body["anthropic_beta"] = names
+	}}
+	betasLeave = change{says: "members of [betas that the place refuses](providers.md) leave the body", request: func(_ exchange, body members) {
+		for _, name := range []string{"tags", "speed", "diagnostics", "context_hint", "fallbacks", "thread"} {
+			delete(body, name)
+		}
+		if output, ok := body["output_config"].(map[string]any); ok && output["task_budget"] != nil {
+			if delete(output, "task_budget"); len(output) == 0 {
+				delete(body, "output_config")
+			}
+		}
+	}}
 	invokeMetrics = change{says: "`amazon-bedrock-invocationMetrics` enters the last event of a stream", event: func(_ exchange, body members) {
 		if body["type"] == "message_stop" {
 			body["amazon-bedrock-invocationMetrics"] = map[string]any{"inputTokenCount": json.Number("3"), "outputTokenCount": json.Number("2"), "invocationLatency": json.Number("900"), "firstByteLatency": json.Number("90")}
@@ -120,6 +139,7 @@ var places = []place{
 		name: "bedrock-messages", title: "`provider: bedrock`, kind messages", protocols: []string{"messages", "count_tokens"}, proof: signed,
 		upstream: `kind: messages, provider: bedrock, region: us-east-1, base_url: "http://{host}", auth: {aws: {access_key_id: AKIDEXAMPLE, secret_access_key: wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY}}`,
 		paths:    func(x exchange) string { return "/anthropic/v1/messages" + counting(x, "/count_tokens") },
+		changes:  []change{betasLeave},
 	},
 	{
 		name: "bedrock-invoke", title: "`provider: bedrock`, `endpoint: invoke`", protocols: []string{"messages", "count_tokens"}, proof: signed, framed: true, refused: []string{"count_tokens"},
@@ -131,7 +151,7 @@ var places = []place{
 			}
 			return path
 		},
-		changes: []change{modelLeaves, streamLeaves, version("bedrock-2023-05-31"), betaEnters, invokeMetrics, awsErrors},
+		changes: []change{modelLeaves, streamLeaves, version("bedrock-2023-05-31"), betasLeave, betaEnters, invokeMetrics, awsErrors},
 	},
 	{
 		name: "vertex-messages", title: "`provider: vertex`, kind messages", protocols: []string{"messages", "count_tokens"}, proof: issued,
@@ -145,7 +165,7 @@ var places = []place{
 			}
 			return located + "anthropic/models/" + url.PathEscape(x.model()) + ":rawPredict"
 		},
-		changes: []change{modelLeaves, version("vertex-2023-10-16")},
+		changes: []change{modelLeaves, version("vertex-2023-10-16"), betasLeave},
 	},
 	{
 		name: "vertex-generatecontent", title: "`provider: vertex`, kind generatecontent", protocols: []string{"generatecontent"}, proof: issued,
