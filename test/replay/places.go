@@ -55,8 +55,8 @@ var (
 			delete(body, "model")
 		}
 	}}
-	streamLeaves  = change{says: "`stream` leaves the body: the path says it", request: func(_ exchange, body members) { delete(body, "stream") }}
-	betaEnters    = change{says: "`anthropic_beta` enters the body: the names of the header `anthropic-beta`, and those that members of the body need", request: func(_ exchange, body members) {
+	streamLeaves = change{says: "`stream` leaves the body: the path says it", request: func(_ exchange, body members) { delete(body, "stream") }}
+	betaEnters   = change{says: "`anthropic_beta` enters the body: the names of the header `anthropic-beta`, and those that members of the body need", request: func(_ exchange, body members) {
 		names := []any{"beta-1", "beta-2"}
 		if body["context_management"] != nil {
 			names = append(names, "context-management-2025-06-27")
