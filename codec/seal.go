@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -102,4 +103,71 @@ func foreignSeal(text string) *genwayv1.Seal {
 		return &genwayv1.Seal{Origin: genwayv1.Protocol(number), Value: raw}
 	}
 	return nil
+}
+
+// AccountPrefix begins the text of a responses upstream's encrypted value that names the account which made it: the
+// account's identifier of AccountLength follows, then a dot and the vendor's text. It is within a seal, so it goes
+// with it into the envelope of any protocol.
+const (
+	AccountPrefix = "genway@"
+	AccountLength = 16
+)
+
+// CutAccount returns the account that a text begins with, and the text without it; "" and the text itself for none.
+func CutAccount(text []byte) (account string, rest []byte) {
+	const end = len(AccountPrefix) + AccountLength
+	if len(text) <= end || string(text[:len(AccountPrefix)]) != AccountPrefix || text[end] != '.' {
+		return "", text
+	}
+	return string(text[len(AccountPrefix):end]), text[end+1:]
+}
+
+// accountForms are how a value with an account is spelled in a body: as it is; in the envelope; and in that of
+// members that take standard base64 only, see SealText. encoded is how much of the text has to be decoded.
+var accountForms = []struct {
+	begins   string
+	keeps    bool // begins belongs to what is decoded
+	encoded  int
+	encoding *base64.Encoding
+}{
+	{begins: AccountPrefix, keeps: true},
+	{begins: sealPrefix + "responses.", encoded: 32, encoding: base64.RawURLEncoding},
+	{begins: base64.StdEncoding.EncodeToString([]byte(sealPrefix + "response")), keeps: true, encoded: 68, encoding: base64.StdEncoding},
+}
+
+// LastAccount returns the account of the last encrypted value in a body of any protocol, which need not be decoded;
+// "" for none.
+func LastAccount(body []byte) (account string) {
+	for _, form := range accountForms {
+		begins := []byte(form.begins)
+		for rest := body; ; {
+			i := bytes.Index(rest, begins)
+			if i < 0 {
+				break
+			}
+			text := rest[i:]
+			rest = text[len(begins):]
+			if !form.keeps {
+				text = rest
+			}
+			found := ""
+			switch {
+			case form.encoding == nil:
+				found, _ = CutAccount(text)
+			case len(text) >= form.encoded:
+				if raw, err := form.encoding.AppendDecode(nil, text[:form.encoded]); err == nil && form.keeps {
+					found = LastAccount(raw)
+				} else if err == nil {
+					found, _ = CutAccount(append(raw, ' '))
+				}
+			}
+			if found != "" {
+				account = found
+			}
+		}
+		if account != "" {
+			break
+		}
+	}
+	return account
 }

@@ -140,6 +140,9 @@ func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error
 	if len(targets) == 0 {
 		return nil, nil, unable(q)
 	}
+	if record.SeveralAccounts = severalAccounts(targets); record.SeveralAccounts && q.head != nil {
+		targets = whereMade(targets, q)
+	}
 	return route, targets, nil
 }
 

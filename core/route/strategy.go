@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/genway/genway/codec"
 )
 
 // Strategy is how the targets of a route share its load. The zero value is ByWeight.
@@ -89,4 +91,52 @@ func (t *Target) distance(session string) float64 {
 	x ^= x >> 31
 	uniform := (float64(x>>11) + 0.5) / (1 << 53)
 	return -math.Log(uniform) / t.weight()
+}
+
+// account is who can read the encrypted reasoning that the target's upstream makes; "" where every target can.
+func (t *Target) account() string {
+	if a, ok := t.Upstream.(interface{ Account() string }); ok {
+		return a.Account()
+	}
+	return ""
+}
+
+// severalAccounts reports whether targets have more than one account.
+func severalAccounts(targets []Target) bool {
+	first := ""
+	for i := range targets {
+		switch account := targets[i].account(); {
+		case account == "" || account == first:
+		case first != "":
+			return true
+		default:
+			first = account
+		}
+	}
+	return false
+}
+
+// whereMade puts the targets first that can read the reasoning which a conversation has brought back.
+func whereMade(targets []Target, q request) []Target {
+	account := ""
+	if wire := q.head.GetWire(); wire != nil {
+		account = codec.LastAccount(wire.GetJson())
+	} else {
+		for _, m := range q.head.GetMessages() {
+			for _, p := range m.GetParts() {
+				if found, _ := codec.CutAccount(p.GetThinking().GetEncryptedContent().GetValue()); found != "" {
+					account = found
+				}
+			}
+		}
+	}
+	if account == "" {
+		return targets
+	}
+	return ranked(targets, func(t *Target) float64 {
+		if t.account() == account {
+			return 0
+		}
+		return 1
+	})
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -25,6 +29,7 @@ func reasoningCases() []Case {
 		{"R7", "foreign and unsigned reasoning is kept from upstreams that verify it, and goes to others", foreignReasoning},
 		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
 		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
+		{"R10", "encrypted reasoning goes back to the account that made it, and to no other", reasoningOfAccounts},
 	}
 }
 
@@ -217,4 +222,63 @@ func redactedReasoning(t *testing.T) {
 		}
 		count(t, seen, want[w.upstream], 1)
 	})
+}
+
+// reasoningOfAccounts has a route of two accounts, of which each can read only its own reasoning: the second turn goes
+// where the first was answered, as the vendor wrote it. At a route of the other account the item is left out and named.
+func reasoningOfAccounts(t *testing.T) {
+	const data = "gAAAAAB/opaque+data=="
+	turn := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
+	for _, caller := range harness.Texts() {
+		for _, streamed := range []bool{false, true} {
+			t.Run(fmt.Sprint(caller, " streamed ", streamed), func(t *testing.T) {
+				vendor := fake.New(t)
+				gate := func(keys ...string) *harness.Gateway {
+					var targets []route.Target
+					for _, key := range keys {
+						transport := remote.NewTransport(remote.Way{})
+						t.Cleanup(transport.CloseIdleConnections)
+						u, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, BaseURL: vendor.URL, APIKey: key, HTTP: transport})
+						if err != nil {
+							t.Fatal(err)
+						}
+						targets = append(targets, route.Target{Name: key, Upstream: u, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES})
+					}
+					return harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream {
+						return route.New([]route.Route{{Model: "m", Targets: targets}})
+					}})
+				}
+				ask := func(g *harness.Gateway, body string, reply answers.Reply) harness.Answer {
+					t.Helper()
+					vendor.Answer(reply.Answer(harness.Responses, streamed))
+					a := g.Call(harness.CallOf(caller, "m", body, streamed))
+					if a.Status != 200 {
+						t.Fatalf("status %d: %s", a.Status, a.Body)
+					}
+					return a
+				}
+				both := gate("a", "b")
+				received := transcript.Read(t, caller, ask(both, caller.Hello(), turn), streamed)
+				made := vendor.Last(t).Header.Get("Authorization")
+				body := requests.Body(caller, []string{requests.Tools(caller, false, weather)}, requests.User(caller, "hi"), received.Echo, way{caller: caller}.result(t, received))
+				for range 8 {
+					ask(both, body, answers.Text("fine"))
+					got := vendor.Last(t)
+					if got.Header.Get("Authorization") != made {
+						t.Fatalf("the turn went to %s, and %s made its reasoning", got.Header.Get("Authorization"), made)
+					}
+					count(t, parse(t, got.Body), `"encrypted_content":"`+data+`"`, 1)
+				}
+				other := map[string]string{"Bearer a": "b", "Bearer b": "a"}[made]
+				a := ask(gate(other), body, answers.Text("fine"))
+				count(t, parse(t, vendor.Last(t).Body), "encrypted_content\":", 0)
+				count(t, parse(t, vendor.Last(t).Body), "weather", 3)
+				if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); !strings.Contains(lost, "encrypted_content") {
+					t.Errorf("lost %q", lost)
+				}
+				ask(gate(strings.TrimPrefix(made, "Bearer ")), body, answers.Text("fine"))
+				count(t, parse(t, vendor.Last(t).Body), `"encrypted_content":"`+data+`"`, 1)
+			})
+		}
+	}
 }

@@ -98,7 +98,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 	}
 	settings.Place, settings.Dialect = c.Place(), c.Dialect()
 	if found := credentialOf(name, c); found != nil {
-		settings.Credential = found
+		settings.Credential, settings.Account = found, name
 		u.closers = append(u.closers, found)
 	}
 	return remote.New(settings)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
@@ -60,6 +61,9 @@ type answer struct {
 func (a *answer) begin(resp *http.Response) (err error) {
 	if err = a.decode(resp); err == nil && a.captured != nil {
 		a.body = a.captured(a.body)
+	}
+	if account := a.upstream.Account(); err == nil && a.record.SeveralAccounts && account != "" {
+		a.size, a.body = -1, &accountReader{below: a.body, mark: []byte(codec.AccountPrefix + account + ".")}
 	}
 	return err
 }

@@ -143,7 +143,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: u.encodable(req.GetRequest(), u.speaks(req.GetWire()), &losses)}, &losses)
 	}
 	if err == nil {
-		body, err = u.withoutBetas(req.GetWire(), body, &losses)
+		body, err = u.placeable(req.GetWire(), body, &losses)
 	}
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 			body, err = askForUsage(body)
 		}
 		if err == nil {
-			body, err = u.withoutBetas(req.GetWire(), body, &losses)
+			body, err = u.placeable(req.GetWire(), body, &losses)
 		}
 		if err == nil {
 			err = upstream.Lossless(ctx, losses.List())
@@ -221,7 +221,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	}
 	body, err := u.codec.EncodeRequest(asking, &losses)
 	if err == nil {
-		body, err = u.withoutBetas(req.GetWire(), body, &losses)
+		body, err = u.placeable(req.GetWire(), body, &losses)
 	}
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())

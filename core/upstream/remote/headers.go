@@ -24,6 +24,7 @@ func (u *Upstream) useKeys(keys ...string) {
 	own := config.ownHeaders(u.protocol)
 	u.own.Store(&own)
 	u.keys.Store(&keys)
+	u.setAccount(keys[0])
 }
 
 // ownHeaders are those of every call: ours, then the operator's.

@@ -137,6 +137,11 @@ func hasMember(body []byte, path string) bool {
 	return len(value) > 0
 }
 
+// placeable returns a body as this upstream takes it, whatever made it: see withoutBetas and ownEncrypted.
+func (u *Upstream) placeable(wire *genwayv1.WireMessage, body []byte, losses *codec.Losses) ([]byte, error) {
+	return u.withoutBetas(wire, u.ownEncrypted(body, losses), losses)
+}
+
 // withoutBetas leaves out of a body what belongs to betas that the provider refuses, and names it, with the
 // betas of the caller that are not announced.
 func (u *Upstream) withoutBetas(wire *genwayv1.WireMessage, body []byte, losses *codec.Losses) ([]byte, error) {

@@ -44,6 +44,8 @@ type Config struct {
 	Query map[string]string
 	// APIKey goes where the protocol puts it; empty sends none.
 	APIKey string
+	// Account is what tells the Credential's account from others, for Upstream.Account.
+	Account string
 	// Credential authorises calls in place of a key that stays the same; nil is none.
 	Credential Credential
 	// Place describes the provider that runs the upstream; nil is the protocol's vendor.
@@ -97,6 +99,7 @@ type Upstream struct {
 	blank     *http.Request
 	own       atomic.Pointer[http.Header]
 	keys      atomic.Pointer[[]string] // the current key, and the previous one
+	account   atomic.Pointer[string]
 	addresses map[protocol.Operation]*url.URL
 	// trusts says whether the upstream keeps pooled connections, by the kind of call that they served
 	// last.
