@@ -1,7 +1,8 @@
 // Package messages is the codec of the messages protocol (POST /v1/messages and
 // /v1/messages/count_tokens): JSON to the canonical messages of genway.v1 and
 // back, for requests, answers, streams, errors, token counts and model lists.
-// The authority is the vendor's Go SDK (message.go, betamessage.go, shared.go).
+// The authority is the vendor's npm package, @anthropic-ai/sdk (resources/messages, resources/beta/messages,
+// resources/shared): its Go SDK follows weeks later.
 //
 // Decoding reads wire structs; encoding appends JSON text, so that schemas,
 // arguments and members without a field keep every byte. The package must not
