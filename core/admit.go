@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sort"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
-	"github.com/genway/genway/core/price"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -83,18 +81,19 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	admitted.estimate = estimateOf(req, rules.OutputTokens)
 	admitted.reserved, admitted.funded = admitted.output, admitted.output
 	var least limit.Amount
+	var open *bound // of a request without a maximum
 	var most int64
 	if admitted.Weighed() {
 		admitted.input = inputOf(req)
 		least.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
-		cost, priced := admitted.most(admitted.estimate, max(rules.OutputTokens, 1))
-		if !priced && !rules.AllowUnpriced {
+		b := admitted.bound(admitted.estimate, max(rules.OutputTokens, 1))
+		if !b.priced && !rules.AllowUnpriced {
 			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", record.AskedModel)
 		}
-		if least.Cost = cost; admitted.open {
-			most, _ = admitted.most(admitted.estimate, math.MaxInt64)
+		if least.Cost = b.least; admitted.open {
+			open, most = b, b.most
 		}
 	}
 	asked := time.Now()
@@ -113,21 +112,16 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		return nil, f
 	}
 	if most > 0 {
-		admitted.fund(held, most)
+		admitted.fund(held, open)
 	}
 	return admitted, nil
 }
 
-// fund has the answers of a request that sets no maximum end where the money ends that it holds. most is what it would
-// have taken.
-func (a *admission) fund(held, most int64) {
-	var longest int64
-	a.each(false, func(_ price.Price, _ bool, answer int64) { longest = max(longest, answer) })
-	if held < most {
-		longest = int64(sort.Search(int(longest), func(n int) bool {
-			cost, _ := a.most(a.estimate, int64(n)+1)
-			return cost > held
-		}))
+// fund has the answers of a request that sets no maximum end where the money ends that it holds. b is what they may cost.
+func (a *admission) fund(held int64, b *bound) {
+	longest := b.longest
+	if held < b.most {
+		longest = int64(sort.Search(int(longest), func(n int) bool { return a.bound(a.estimate, int64(n)+1).least > held }))
 		a.record.MaxOutput = max(longest, 1)
 	}
 	a.funded = amount.Times(longest, a.answers)
@@ -203,37 +197,50 @@ type Planner interface {
 	Candidates(protocol genwayv1.Protocol, model string, images bool, yield func(upstream, model string, maxOutput int64))
 }
 
-// each calls yield with the price of each upstream that may be asked, if it has one, and the longest answer there to a
-// request that sets no maximum.
-func (a *admission) each(images bool, yield func(p price.Price, priced bool, longest int64)) {
-	try := func(upstream, asked string, longest int64) {
-		p, ok := a.service.config.Prices.FindFirst(upstream, []string{asked, a.record.AskedModel}, a.record.Start)
-		yield(p, ok, cmp.Or(longest, max(unknownOutput, a.Rules().OutputTokens)))
-	}
-	if planner, ok := a.service.config.Upstream.(Planner); ok {
-		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, images, try)
-	} else {
-		try("", a.record.AskedModel, 0)
-	}
+// bound is an upper bound of what a request costs at any upstream that may be asked. It finds them in one pass, since each
+// takes memory.
+type bound struct {
+	*admission
+
+	e estimate
+	// answer is how long each answer may be to a request that sets no maximum.
+	answer int64
+	// least is what the request costs then, and most with the longest answers that there can be. They are not known,
+	// and priced is not set, if an upstream has no price.
+	least, most int64
+	priced      bool
+	// longest is the longest of those answers, in tokens.
+	longest int64
 }
 
-// most is an upper bound of what something costs at any upstream that may be asked; it is
-// not known if one of them has no price. Answers to a request that sets no maximum are as long as the model lets them be,
-// but no longer than answer.
-func (a *admission) most(e estimate, answer int64) (cost int64, priced bool) {
+// bound returns what something costs whose answers, if it sets no maximum, have at most so many tokens.
+func (a *admission) bound(e estimate, answer int64) *bound {
+	b := &bound{admission: a, e: e, answer: answer}
 	if a.service.config.Prices == nil {
-		return 0, false
+		return b
 	}
-	priced = true
-	a.each(e.images > 0, func(p price.Price, ok bool, longest int64) {
-		output := e.output
-		if e.open {
-			output = amount.Times(min(answer, longest), e.answers)
-		}
-		priced = priced && ok
-		cost = max(cost, amount.Sum(p.Most(e.input, output), p.MostImages(e.images)))
-	})
-	return cost, priced
+	b.priced = true
+	if planner, ok := a.service.config.Upstream.(Planner); ok {
+		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, e.images > 0, b.add)
+	} else {
+		b.add("", a.record.AskedModel, 0)
+	}
+	return b
+}
+
+// add takes one more upstream into account.
+func (b *bound) add(upstream, asked string, longest int64) {
+	p, ok := b.service.config.Prices.FindFirst(upstream, []string{asked, b.record.AskedModel}, b.record.Start)
+	b.priced = b.priced && ok
+	least, most := b.e.output, b.e.output
+	if b.e.open {
+		longest = cmp.Or(longest, max(unknownOutput, b.Rules().OutputTokens))
+		least, most = amount.Times(min(b.answer, longest), b.e.answers), amount.Times(longest, b.e.answers)
+		b.longest = max(b.longest, longest)
+	}
+	images := p.MostImages(b.e.images)
+	b.least = max(b.least, amount.Sum(p.Most(b.e.input, least), images))
+	b.most = max(b.most, amount.Sum(p.Most(b.e.input, most), images))
 }
 
 // flowed counts output on its way to the caller. What exceeds the reservation is reserved
@@ -252,9 +259,8 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 		grown := amount.Sum(a.reserved, more)
 		cost := int64(0)
 		if a.Budgeted() && grown > a.funded {
-			before, _ := a.most(estimate{input: a.input, output: a.funded}, 0)
-			after, _ := a.most(estimate{input: a.input, output: grown}, 0)
-			cost, a.funded = amount.Less(after, before), grown
+			before, after := a.bound(estimate{input: a.input, output: a.funded}, 0), a.bound(estimate{input: a.input, output: grown}, 0)
+			cost, a.funded = amount.Less(after.least, before.least), grown
 		}
 		a.Extend(limit.Amount{Tokens: more, Cost: cost})
 		a.reserved = grown
