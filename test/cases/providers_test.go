@@ -324,7 +324,7 @@ func dialects(t *testing.T) {
 	known := []string{"model", "messages", "max_tokens", "temperature", "top_p", "stream", "stop", "tools", "tool_choice", "presence_penalty", "frequency_penalty", "n", "response_format", "parallel_tool_calls", "random_seed", "reasoning_effort", "prompt_cache_key", "metadata"}
 	for _, stream := range []bool{false, true} {
 		g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, stream))
-		body := `{"input":"hi","max_output_tokens":77,"temperature":0.5,"store":false,"user":"u","service_tier":"auto","safety_identifier":"s","prompt_cache_key":"k"}`
+		body := `{"input":"hi","max_output_tokens":77,"temperature":0.5,"store":true,"user":"u","service_tier":"auto","safety_identifier":"s","prompt_cache_key":"k"}`
 		a := g.Call(harness.CallOf(harness.Responses, "chat/m", body, stream))
 		if a.Status != http.StatusOK {
 			t.Fatalf("%d %s", a.Status, a.Body)
