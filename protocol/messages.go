@@ -9,7 +9,7 @@ import (
 )
 
 // messagesProtocol is POST /v1/messages, with token counts below it. The authority is
-// anthropic-sdk-go (message.go, client.go).
+// the npm package @anthropic-ai/sdk (resources/messages, client).
 var messagesProtocol = Protocol{
 	ID:       genwayv1.Protocol_PROTOCOL_MESSAGES,
 	Name:     "messages",

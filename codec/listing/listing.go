@@ -22,7 +22,7 @@ import (
 )
 
 // page is a page of any of the protocols: Page[Model] of openai-go, Page[ModelInfo] of
-// anthropic-sdk-go, ListModelsResponse of genai.
+// @anthropic-ai/sdk, ListModelsResponse of genai.
 type page struct {
 	Data          []jsontext.Value `json:"data"`
 	Models        []jsontext.Value `json:"models"`
@@ -146,7 +146,7 @@ func vendorA(e *entry) *genwayv1.Model {
 	return m
 }
 
-// vendorB reads ModelInfo of anthropic-sdk-go.
+// vendorB reads ModelInfo of @anthropic-ai/sdk.
 func vendorB(e *entry) *genwayv1.Model {
 	m := &genwayv1.Model{
 		Name: text(e.ID), DisplayName: text(e.Display), GeneratesText: true,

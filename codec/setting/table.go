@@ -39,7 +39,7 @@ var openaiTiers = map[string]string{"standard_only": "default", "standard": "def
 
 // texts are the settings of texts, in the order in which their members are written. The authorities are
 // the types of the vendors' SDKs: ChatCompletionNewParams and ResponseNewParams of openai-go,
-// MessageNewParams of anthropic-sdk-go, GenerateContentConfig of genai.
+// MessageCreateParams of @anthropic-ai/sdk, GenerateContentConfig of genai.
 var texts = []Setting{
 	{
 		Field: "model",
