@@ -27,7 +27,7 @@ package() {
     codex) echo "@openai/codex@0.169.0" ;;
     gemini) echo "@google/gemini-cli@0.61.0" ;;
     opencode) echo "opencode-ai@1.18.33" ;;
-    pi) echo "@earendil-works/pi-coding-agent@1.6.0" ;;
+    pi) echo "@earendil-works/pi-coding-agent@0.74.2" ;;
   esac
 }
 
