@@ -85,7 +85,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		return nil, err
 	}
 	routing.writable, routing.settings = f.ConsoleWrite, f.settings
-	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff, Waits: logWaits(log)})
+	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff, Waits: logWaits(log)}, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}

@@ -64,8 +64,8 @@ func (d Data) journal(log *slog.Logger) string {
 	return dir
 }
 
-// open opens the store and the keys in it. The location of config is that of the flags.
-func (d Data) openStore(ctx context.Context, config store.Config) (*store.Store, *keys.Service, error) {
+// openStore opens the store and the keys in it, whose log may be nil. The location of config is that of the flags.
+func (d Data) openStore(ctx context.Context, config store.Config, log *slog.Logger) (*store.Store, *keys.Service, error) {
 	location, err := d.Location()
 	if err != nil {
 		return nil, nil, err
@@ -78,7 +78,7 @@ func (d Data) openStore(ctx context.Context, config store.Config) (*store.Store,
 	if err != nil {
 		return nil, nil, err
 	}
-	service, err := keys.New(keys.Config{Store: db.Keys()})
+	service, err := keys.New(keys.Config{Store: db.Keys(), Logger: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -96,7 +96,7 @@ func (d Data) WithNewKeys(ctx context.Context, do func(*keys.Service) error) err
 
 // WithNewStore runs do on the store, which is created where it is missing.
 func (d Data) WithNewStore(ctx context.Context, do func(*store.Store) error) error {
-	db, service, err := d.openStore(ctx, store.Config{})
+	db, service, err := d.openStore(ctx, store.Config{}, nil)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error 
 }
 
 func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.Service) error) error {
-	db, service, err := d.openStore(ctx, config)
+	db, service, err := d.openStore(ctx, config, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.S
 
 // WithAudit runs do on the record of changes of the store, which must exist.
 func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
-	db, _, err := d.openStore(ctx, existing)
+	db, _, err := d.openStore(ctx, existing, nil)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
 
 // WithLedger runs do on the ledger of the store, which must exist, and on its keys.
 func (d Data) WithLedger(ctx context.Context, do func(ledger.Store, *keys.Service) error) error {
-	db, service, err := d.openStore(ctx, existing)
+	db, service, err := d.openStore(ctx, existing, nil)
 	if err != nil {
 		return err
 	}

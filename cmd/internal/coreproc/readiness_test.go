@@ -2,14 +2,17 @@ package coreproc
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
 	"modernc.org/sqlite"
 )
@@ -95,4 +98,42 @@ func TestReadiness(t *testing.T) {
 		end()
 		<-ended
 	})
+}
+
+// The log of a core says that the store of the keys does not answer.
+func TestKeyStoreIsLogged(t *testing.T) {
+	lines := make(logged, 1000)
+	core, err := CoreFlags{Data: Data{Dir: t.TempDir()}, TextModel: "sandbox-text", ImageModel: "sandbox-image"}.Open(t.Context(), slog.New(slog.NewTextHandler(lines, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close() // it says that the store is closed
+	if err := core.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := keys.Generate(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.Keys.Authenticate(t.Context(), raw); err == nil {
+		t.Error("an unknown key is good while the store does not answer")
+	}
+	for {
+		select {
+		case line := <-lines:
+			if strings.Contains(line, "key store does not answer") {
+				return
+			}
+		default:
+			t.Fatal("the log does not say so")
+		}
+	}
+}
+
+// logged are the lines of a log.
+type logged chan string
+
+func (l logged) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }
