@@ -26,10 +26,10 @@ type metered struct {
 	config ServerConfig
 }
 
-func newMetered(l net.Listener, config ServerConfig, handshake time.Duration) net.Listener {
+func newMetered(l net.Listener, config ServerConfig) net.Listener {
 	if config.TLS != nil {
 		l = connections.Prepare(l, func(ctx context.Context, c net.Conn) net.Conn {
-			ctx, done := context.WithTimeout(ctx, handshake)
+			ctx, done := context.WithTimeout(ctx, headerTimeout)
 			defer done()
 			below := &opening{Conn: c}
 			encrypted := tls.Server(below, config.TLS)

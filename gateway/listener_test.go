@@ -38,7 +38,7 @@ func encryptedServer(t *testing.T) (address string, client *tls.Config, reasons 
 		served <- gateway.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(w, "%s %v", r.Proto, r.TLS != nil && r.TLS.HandshakeComplete)
 		}), gateway.ServerConfig{
-			Grace: -1, HeaderTimeout: time.Minute,
+			Grace:   -1,
 			TLS:     &tls.Config{Certificates: own.TLS.Certificates, NextProtos: gateway.NextProtos(), ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: x509.NewCertPool()},
 			Notices: connections.NewNotices(slog.New(slog.DiscardHandler), "http", func(_, reason string) { reasons <- reason }),
 		})

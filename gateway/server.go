@@ -26,11 +26,6 @@ type ServerConfig struct {
 	// Grace. Answers that begin then are the last of their connections. Default none: what is on
 	// its way at that moment is lost.
 	Linger time.Duration
-	// HeaderTimeout is how long a caller may take to send its headers. Default 10 s.
-	HeaderTimeout time.Duration
-	// IdleTimeout is how long a connection may wait for its next request. Default
-	// 2 min.
-	IdleTimeout time.Duration
 	// TLS, if set, encrypts all connections; HTTP/2 is chosen by ALPN, for which the
 	// configuration names NextProtos. nil is cleartext.
 	TLS *tls.Config
@@ -48,6 +43,13 @@ func NextProtos() []string { return []string{"h2", "http/1.1"} }
 // maxHead bounds the request line and the header fields of a request, in bytes.
 const maxHead = 64 << 10
 
+// headerTimeout is how long a caller may take for a handshake and for the headers of a request, and idleTimeout how
+// long a connection may wait for its next request.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+)
+
 // errShutdown is why a request ends when the grace is over.
 var errShutdown = errors.New("gateway: shutting down")
 
@@ -58,9 +60,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	server := &http.Server{
-		ReadHeaderTimeout: cmp.Or(config.HeaderTimeout, 10*time.Second),
+		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      stuckWrite, // for net/http's own answers: see answering
-		IdleTimeout:       cmp.Or(config.IdleTimeout, 2*time.Minute),
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHead,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		Protocols:         new(http.Protocols),
@@ -74,7 +76,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if conn, ok := c.(*frames.Conn); ok && state == http.StateActive && !conn.HTTP2() {
 			// net/http waits for the rest of the body of a request that it answers itself: see answering.
-			_ = c.SetReadDeadline(time.Now().Add(server.ReadHeaderTimeout))
+			_ = c.SetReadDeadline(time.Now().Add(headerTimeout))
 		}
 		linger.note(c, state)
 	}
@@ -83,7 +85,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		handler = encrypted{handler}
 	}
 	server.Handler = answering{handler, linger}
-	listener = newOnce(newMetered(listener, config, server.ReadHeaderTimeout))
+	listener = newOnce(newMetered(listener, config))
 	if config.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
 	}

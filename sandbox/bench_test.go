@@ -8,10 +8,7 @@ import (
 )
 
 func BenchmarkGenerateText(b *testing.B) {
-	s, err := New(Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := New(Config{})
 	for name, prompt := range map[string]string{"hello": "Say hello.", "100KB": strings.Repeat("The quick brown fox. ", 5000)} {
 		req := ask(prompt)
 		b.Run(name, func(b *testing.B) {

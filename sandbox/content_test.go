@@ -222,10 +222,7 @@ func TestInputCounts(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	var n int
-	s, err := New(Config{NewID: func(prefix string) string { n++; return fmt.Sprintf("%s%024x", prefix, n) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Config{NewID: func(prefix string) string { n++; return fmt.Sprintf("%s%024x", prefix, n) }})
 	responses := wire(genwayv1.Protocol_PROTOCOL_RESPONSES)
 	after := func(id string) func(*genwayv1.GenerateTextRequest) {
 		return func(r *genwayv1.GenerateTextRequest) {

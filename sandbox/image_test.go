@@ -83,13 +83,13 @@ func TestRefusedImages(t *testing.T) {
 		"images":             func(r *genwayv1.GenerateImageRequest) { r.Images = []*genwayv1.Media{{}} },
 	} {
 		t.Run(param, func(t *testing.T) {
-			req := &genwayv1.GenerateImageRequest{Model: "draw-test", Prompt: "A red square", Size: "64x64"}
+			req := &genwayv1.GenerateImageRequest{Model: "sandbox-image", Prompt: "A red square", Size: "64x64"}
 			change(req)
 			_, err := newSandbox(t).GenerateImage(t.Context(), req)
 			refused(t, err, fault.InvalidRequest, param)
 		})
 	}
-	req := &genwayv1.GenerateImageRequest{Model: "draw-test", Prompt: "A red square", Background: "plaid"}
+	req := &genwayv1.GenerateImageRequest{Model: "sandbox-image", Prompt: "A red square", Background: "plaid"}
 	_, err := newSandbox(t).GenerateImage(t.Context(), req)
 	refused(t, err, fault.InvalidRequest, "background")
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ const (
 	outputTokenLimit = 1 << 17
 )
 
-// lookup finds a model by its own name, aliases left aside.
+// lookup finds a model by its name.
 func (s *Sandbox) lookup(name string) (model, bool) {
 	switch name {
 	case s.config.TextModel:
@@ -48,9 +47,6 @@ func (s *Sandbox) lookup(name string) (model, bool) {
 // alike, as far as it applies to both.
 func (s *Sandbox) find(name string, image bool) (model, error) {
 	m, ok := s.lookup(name)
-	if own, alias := s.config.Aliases[name]; !ok && alias {
-		m, ok = s.lookup(own)
-	}
 	if !ok {
 		return model{}, fault.ModelNotFound(clip(name, 200))
 	}
@@ -61,17 +57,14 @@ func (s *Sandbox) find(name string, image bool) (model, error) {
 	return m, nil
 }
 
-// Models lists the two models and the aliases. Models that fail or misbehave on demand are not
+// Models lists the two models. Models that fail or misbehave on demand are not
 // listed: they do not belong into a menu.
 func (s *Sandbox) Models() []*genwayv1.Model {
-	targets := maps.Clone(s.config.Aliases)
-	if targets == nil {
-		targets = map[string]string{}
-	}
-	targets[s.config.TextModel], targets[s.config.ImageModel] = s.config.TextModel, s.config.ImageModel
+	names := []string{s.config.TextModel, s.config.ImageModel}
+	slices.Sort(names)
 	var list []*genwayv1.Model
-	for _, name := range slices.Sorted(maps.Keys(targets)) {
-		m, _ := s.lookup(targets[name])
+	for _, name := range slices.Compact(names) {
+		m, _ := s.lookup(name)
 		entry := &genwayv1.Model{
 			Name: name, DisplayName: name, OwnedBy: "genway",
 			CreateTime:      timestamppb.New(s.started),

@@ -14,7 +14,6 @@ package sandbox
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/genway/genway/core/upstream"
@@ -28,8 +27,6 @@ type Config struct {
 	// DemandPrefix begins the names of the models that behave on demand
 	// (sandbox-rate-limit); default "sandbox-".
 	DemandPrefix string
-	// Aliases are further names, each for a name the sandbox knows. They are listed.
-	Aliases map[string]string
 	// Clock gives create times; default time.Now.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix and occurs once; default a
@@ -46,9 +43,8 @@ type Sandbox struct {
 
 var _ upstream.Upstream = (*Sandbox)(nil)
 
-// New makes a sandbox. An alias of a name that the sandbox does not know, or of
-// another alias, is an error.
-func New(c Config) (*Sandbox, error) {
+// New makes a sandbox.
+func New(c Config) *Sandbox {
 	setDefault(&c.TextModel, "sandbox-text")
 	setDefault(&c.ImageModel, "sandbox-image")
 	setDefault(&c.DemandPrefix, "sandbox-")
@@ -58,13 +54,7 @@ func New(c Config) (*Sandbox, error) {
 	if c.NewID == nil {
 		c.NewID = randomID
 	}
-	s := &Sandbox{config: c, started: c.Clock()}
-	for alias, name := range c.Aliases {
-		if _, ok := s.lookup(name); !ok {
-			return nil, fmt.Errorf("sandbox alias %s: there is no model %s", alias, name)
-		}
-	}
-	return s, nil
+	return &Sandbox{config: c, started: c.Clock()}
 }
 
 func setDefault(s *string, value string) {

@@ -23,15 +23,10 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func newSandbox(t testing.TB) *Sandbox {
 	t.Helper()
 	var n atomic.Int64
-	s, err := New(Config{
-		Clock:   func() time.Time { return epoch },
-		NewID:   func(prefix string) string { return fmt.Sprintf("%s%d", prefix, n.Add(1)) },
-		Aliases: map[string]string{"gpt-test": "sandbox-text", "draw-test": "sandbox-image", "busy-test": "sandbox-rate-limit"},
+	return New(Config{
+		Clock: func() time.Time { return epoch },
+		NewID: func(prefix string) string { return fmt.Sprintf("%s%d", prefix, n.Add(1)) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // ask makes a request of one user text.
@@ -104,19 +99,8 @@ func fold(ctx context.Context, s *Sandbox, req *genwayv1.GenerateTextRequest) (*
 	return &folder, err
 }
 
-func TestNewRefusesAliasesOfNothing(t *testing.T) {
-	for _, aliases := range []map[string]string{{"a": "nothing"}, {"a": "b", "b": "sandbox-text"}} {
-		if _, err := New(Config{Aliases: aliases}); err == nil {
-			t.Errorf("%v was taken", aliases)
-		}
-	}
-}
-
 func TestDefaults(t *testing.T) {
-	s, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Config{})
 	first, err := s.GenerateText(t.Context(), ask("Say hello."))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +125,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("model %v", m)
 		}
 	}
-	if got, want := fmt.Sprint(names), "[busy-test draw-test gpt-test sandbox-image sandbox-text]"; got != want {
+	if got, want := fmt.Sprint(names), "[sandbox-image sandbox-text]"; got != want {
 		t.Errorf("models %s, want %s", got, want)
 	}
 }
@@ -160,12 +144,4 @@ func TestUnknownModel(t *testing.T) {
 	}
 	_, err = s.GenerateText(t.Context(), ask("hi", called("sandbox-image")))
 	refused(t, err, fault.InvalidRequest, "model")
-}
-
-func TestAliasAnswersUnderItsOwnName(t *testing.T) {
-	if got := generate(t, ask("hi", called("gpt-test"))); got.Model != "gpt-test" {
-		t.Errorf("model %q", got.Model)
-	}
-	_, err := newSandbox(t).GenerateText(t.Context(), ask("hi", called("busy-test")))
-	refused(t, err, fault.RateLimited, "")
 }

@@ -96,10 +96,7 @@ func checkPricesOf(file string) error {
 }
 
 func load(file string) (*coreproc.Routing, error) {
-	embedded, err := sandbox.New(sandbox.Config{})
-	if err != nil {
-		return nil, err
-	}
+	embedded := sandbox.New(sandbox.Config{})
 	return coreproc.NewRouting(file, embedded, nil, slog.New(slog.DiscardHandler))
 }
 

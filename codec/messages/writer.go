@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"math"
-
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 )
@@ -19,15 +17,6 @@ type writer struct {
 func requestWriter(size int) *writer { return &writer{Writer: member.NewWriter(size)} }
 
 func answerWriter(size int) *writer { return &writer{Writer: member.NewWriter(size), answer: true} }
-
-// float writes a number; path names it in the canonical message.
-func (w *writer) float(name string, value float64, path string) {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		w.Fail(fault.Invalid(path, "%s is not a number JSON can carry", path))
-		return
-	}
-	w.ShortFloat(name, value)
-}
 
 // raw writes a value as it is; path names it in the canonical message.
 func (w *writer) raw(name string, value []byte, path string) {

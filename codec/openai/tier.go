@@ -5,16 +5,6 @@ import "cmp"
 // DefaultTier is the service tier of an answer whose upstream names none.
 const DefaultTier = "default"
 
-// TierToAsk is the service tier to ask for, in the vendor's words. The other vendors' words
-// for the default tier, standard_only of messages and standard of generateContent, become
-// its own; all others go as they are.
-func TierToAsk(word string) string {
-	if word == "standard_only" || word == "standard" {
-		return DefaultTier
-	}
-	return word
-}
-
 // Tier is the service tier that served an answer, in the vendor's words (SDK:
 // ResponseServiceTier, ChatCompletionServiceTier). Messages and generateContent call the
 // default tier standard; the words that the vendors have in common stay as they are.

@@ -78,10 +78,7 @@ func serveOn(t *testing.T, location string) *fixture {
 	if f.keys, err = keys.New(keys.Config{Store: f.store.Keys()}); err != nil {
 		t.Fatal(err)
 	}
-	upstream, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	upstream := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	service, err := core.New(core.Config{Upstream: upstream})
 	if err != nil {
 		t.Fatal(err)

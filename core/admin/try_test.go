@@ -68,10 +68,7 @@ func openTrying(t *testing.T) *trying {
 	if f.store, err = store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)}); err != nil {
 		t.Fatal(err)
 	}
-	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	e := fault.New(fault.RateLimited, "UPSTREAM_LIMIT", "slow <b>down")
 	e.NativeType, e.NativeCode, e.Wire = "limit_error", "429", &genwayv1.WireMessage{Json: []byte(strings.Repeat("x", 5000))}
 	f.broken = &broken{Upstream: embedded, err: e}

@@ -32,10 +32,7 @@ func explainer(t *testing.T) *explain.Explainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	messages, chat := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
 	return &explain.Explainer{Router: route.New([]route.Route{
 		{Model: "m", Targets: []route.Target{{Name: "claude", Protocol: messages, Upstream: at(messages), Model: "claude-x", Overrides: changes}}, Fallback: []route.Target{{Name: "spare", Protocol: chat, Upstream: at(chat)}}},

@@ -29,8 +29,6 @@ type Options struct {
 	Seed uint64
 	// Hints are values that members should have where the schema allows it.
 	Hints Hints
-	// Lean leaves out whatever is not required; otherwise all that is listed is there.
-	Lean bool
 }
 
 // Instance returns a compact JSON text that validates against schema.
@@ -64,7 +62,7 @@ func (o Options) instance(doc *document) ([]byte, error) {
 	}
 	// A schema of many recursive members can exhaust the steps when everything optional
 	// is filled; then only what is required is tried.
-	for _, lean := range []bool{o.Lean, true} {
+	for _, lean := range []bool{false, true} {
 		m := &maker{doc: doc, seed: o.Seed, hints: o.Hints, lean: lean, steps: mostSteps, active: map[*node]int{}}
 		doc.checks = mostChecks
 		v, makeErr := m.make([]*node{n}, place{})

@@ -128,14 +128,6 @@ func TestOtherSpellings(t *testing.T) {
 	}
 }
 
-func TestLean(t *testing.T) {
-	schema := `{"type":"object","properties":{"a":{"const":1},"b":{"type":"array","items":{"const":2}}},"required":["b"]}`
-	got, err := Options{Lean: true}.Instance([]byte(schema))
-	if want := `{"b":[]}`; err != nil || string(got) != want {
-		t.Errorf("got %s (%v), want %s", got, err, want)
-	}
-}
-
 func TestUnsatisfiable(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{
 		{`false`, "#: the schema false allows nothing"},

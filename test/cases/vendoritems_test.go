@@ -233,10 +233,7 @@ func namedOneByOne(t *testing.T) {
 	})
 	// The sandbox's drawings.
 	box := harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream {
-		embedded, err := sandbox.New(sandbox.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		embedded := sandbox.New(sandbox.Config{})
 		return embedded
 	}})
 	a := box.Post(harness.Images, "sandbox-image", `{"prompt":"a square","size":"256x256","x_unknown":1,"moderation":"low"}`)

@@ -36,10 +36,7 @@ func TestChecks(t *testing.T) {
 		}
 	}))
 	defer vendor.Close()
-	embedded, err := sandbox.New(sandbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{})
 	build := func(upstream string) *Upstreams {
 		c, err := config.Parse("f", []byte("upstreams: {a: {base_url: \""+vendor.URL+"\", "+upstream+"}}\nroutes: [{model: \"*\", targets: [{upstream: a}], fallback: [{upstream: sandbox}]}]\n"), nil)
 		if err != nil {

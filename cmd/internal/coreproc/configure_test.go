@@ -26,12 +26,10 @@ func written(t *testing.T) (r *Routing, file string, log *bytes.Buffer, record f
 	if err := os.WriteFile(file, []byte(secretive), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	log, recorded = &bytes.Buffer{}, new(int)
-	if r, err = NewRouting(file, embedded, nil, slog.New(slog.NewTextHandler(log, nil))); err != nil {
+	r, err := NewRouting(file, embedded, nil, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })

@@ -75,10 +75,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if err != nil {
 		return nil, err
 	}
-	embedded, err := sandbox.New(sandbox.Config{TextModel: f.TextModel, ImageModel: f.ImageModel})
-	if err != nil {
-		return nil, err
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: f.TextModel, ImageModel: f.ImageModel})
 	counts := instrument.NewCore(tel.Registry, tel.Names)
 	routing, err := NewRouting(f.Config, embedded, remote.NewAnswerMemory(f.Answers), log)
 	if err != nil {

@@ -12,10 +12,7 @@ import (
 
 // A node says what it is, and which parts do not work at present.
 func TestNode(t *testing.T) {
-	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	routing, err := NewRouting("", embedded, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -42,10 +42,7 @@ func write(t *testing.T, file, base string) {
 
 func routing(t *testing.T, file string, log *slog.Logger) *Routing {
 	t.Helper()
-	embedded, err := sandbox.New(sandbox.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{})
 	r, err := NewRouting(file, embedded, nil, log)
 	if err != nil {
 		t.Fatal(err)

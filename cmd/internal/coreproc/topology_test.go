@@ -28,10 +28,7 @@ routes:
   - {model: "a*", strategy: least_busy, targets: [{upstream: one, weight: 3, set: {temperature: 0.5}}], fallback: [{upstream: two, model: b}]}
   - {model: "*", protocols: [messages], deadline: 5s, targets: [{upstream: two}, {upstream: sandbox}], capture: {share: 0.5, until: 2020-01-01}}
 `)
-	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	r, err := NewRouting(file, embedded, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
