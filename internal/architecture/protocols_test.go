@@ -31,6 +31,8 @@ var allowed = map[string]struct {
 	"codec/fit/validated.go":            {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
 	"core/references.go":                {3, "references to items are read by the codec of responses alone"},
 	"core/route/references.go":          {1, "likewise"},
+	"core/route/attempt.go":             {1, "a maximum of tokens has two members in chat completions alone"},
+	"core/upstream/remote/account.go":   {1, "encrypted values that one account alone can read are those of responses"},
 	"core/items/keeper.go":              {1, "the items that are kept are those of responses alone"},
 	"sandbox/traits.go":                 {4, "the table of what the sandbox imitates of each vendor"},
 	"sandbox/memory.go":                 {2, "threads are a member of messages alone"},

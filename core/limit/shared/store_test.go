@@ -83,7 +83,7 @@ func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(3 * time.Minute) // for a machine that is busy
+	deadline := time.After(2 * time.Minute) // for a machine that is busy, and less than a mutant may take
 	for !holds() {
 		select {
 		case <-tick.C:
