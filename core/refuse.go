@@ -122,6 +122,15 @@ const (
 // sendStanding puts where a caller stands with its limits into the answer's headers.
 func sendStanding(ctx context.Context, s limit.Standing) {
 	var md metadata.MD
+	var texts []string // one for all values, since this runs for each request
+	put := func(name string, text []byte) {
+		if md == nil {
+			md, texts = make(metadata.MD, 3), make([]string, 0, 3)
+		}
+		texts = append(texts, string(text))
+		md[name] = texts[len(texts)-1 : len(texts) : len(texts)]
+	}
+	var buffer [96]byte
 	for _, f := range []struct {
 		name string
 		limit.Figures
@@ -129,19 +138,16 @@ func sendStanding(ctx context.Context, s limit.Standing) {
 		if f.Limit == 0 {
 			continue
 		}
-		b := strconv.AppendInt(make([]byte, 0, 32), f.Limit, 10)
+		b := strconv.AppendInt(buffer[:0], f.Limit, 10)
 		b = strconv.AppendInt(append(b, ' '), f.Remaining, 10)
-		b = strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10)
-		if md == nil {
-			md = make(metadata.MD, 2)
-		}
-		md[f.name] = []string{string(b)}
+		put(f.name, strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10))
 	}
 	if m := s.Money; m.Limit != 0 {
-		if md == nil {
-			md = make(metadata.MD, 1)
-		}
-		md[RateBudgetKey] = []string{fmt.Sprintf("%d %d %s %d %s", m.Limit, m.Spent, m.Period, m.End.Unix(), m.Scope)}
+		b := strconv.AppendInt(buffer[:0], m.Limit, 10)
+		b = strconv.AppendInt(append(b, ' '), m.Spent, 10)
+		b = append(append(append(b, ' '), m.Period...), ' ')
+		b = append(strconv.AppendInt(b, m.End.Unix(), 10), ' ')
+		put(RateBudgetKey, append(b, m.Scope.String()...))
 	}
 	if md != nil {
 		// It fails outside of a gRPC server, where there are no headers.
