@@ -2,6 +2,7 @@ package codec
 
 import (
 	"math"
+	"slices"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
@@ -23,6 +24,20 @@ func Sum(counts ...int64) int64 {
 	return sum
 }
 
+// Completed completes a usage as an upstream reports it: a total that is not there, and output that only the total
+// counts. xAI reports reasoning beside completion_tokens: 12 of the prompt, 1 and 386 of reasoning are 399. It
+// returns u.
+func Completed(u *genwayv1.Usage) *genwayv1.Usage {
+	sum := Sum(u.InputTokens, u.OutputTokens)
+	switch {
+	case u.TotalTokens == 0:
+		u.TotalTokens = sum
+	case u.TotalTokens > sum && u.InputTokens >= 0 && u.OutputTokens >= 0:
+		u.OutputTokens = u.TotalTokens - u.InputTokens
+	}
+	return u
+}
+
 // ShownUsage gives usage as callers may see it: without negative numbers, which an upstream that counts
 // wrongly gives. A negative total or sum is 0, any other is absent. Usage without one is returned as
 // it is, else a copy.
@@ -37,6 +52,7 @@ func ShownUsage(u *genwayv1.Usage) *genwayv1.Usage {
 			*n = nil
 		}
 	}
+	u.CacheWrites = slices.DeleteFunc(u.CacheWrites, negativeWrite)
 	return u
 }
 
@@ -49,13 +65,15 @@ func negative(u *genwayv1.Usage) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(u.CacheWrites, negativeWrite)
 }
 
+func negativeWrite(w *genwayv1.CacheWrite) bool { return w.GetTokens() < 0 }
+
 // details are the numbers that may be absent.
-func details(u *genwayv1.Usage) [14]**int64 {
+func details(u *genwayv1.Usage) [12]**int64 {
 	return [...]**int64{
-		&u.CacheReadInputTokens, &u.CacheWriteInputTokens, &u.CacheWrite_5MInputTokens, &u.CacheWrite_1HInputTokens,
+		&u.CacheReadInputTokens, &u.CacheWriteInputTokens,
 		&u.ThinkingTokens, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens,
 		&u.OutputTextTokens, &u.OutputImageTokens, &u.OutputAudioTokens, &u.ToolUseInputTokens,
 		&u.AcceptedPredictionTokens, &u.RejectedPredictionTokens,

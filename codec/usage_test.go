@@ -8,6 +8,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 func TestSum(t *testing.T) {
@@ -33,7 +34,7 @@ func TestShownUsage(t *testing.T) {
 	fields := new(genwayv1.Usage).ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if field.Kind() != protoreflect.Int64Kind {
+		if field.Kind() != protoreflect.Int64Kind || field.Options().(*descriptorpb.FieldOptions).GetDeprecated() {
 			continue
 		}
 		whole := &genwayv1.Usage{InputTokens: 3, OutputTokens: 4}
@@ -48,6 +49,10 @@ func TestShownUsage(t *testing.T) {
 		if codec.ShownUsage(whole) != whole {
 			t.Error("usage without a negative number was copied")
 		}
+	}
+	bad := &genwayv1.Usage{InputTokens: 3, CacheWrites: []*genwayv1.CacheWrite{{Ttl: "1h", Tokens: -1}, {Ttl: "5m", Tokens: 1}}}
+	if got := codec.ShownUsage(bad); len(got.CacheWrites) != 1 || got.CacheWrites[0].Tokens != 1 || len(bad.CacheWrites) != 2 {
+		t.Errorf("writes to a cache: %v", got)
 	}
 	if codec.ShownUsage(nil) != nil {
 		t.Error("no usage became some")

@@ -88,9 +88,10 @@ func (a *admission) conclude(ctx context.Context, err error) {
 	}
 	result := a.result(ctx, err)
 	s.meter(a, &result)
-	s.charge(a, &result)
+	charges := s.charges(a, result.Model, result.Usage)
+	result.Charge(charges)
 	answered := result.Usage
-	s.addSpent(a, &result)
+	result.Charge(append(charges, s.spent(a, &result)...))
 	// The limits are settled first, so that they never know less than the ledger.
 	a.Settle(limit.Amount{Tokens: amount.Sum(result.Usage.Input, result.Usage.Output), Cost: result.Cost})
 	recount(record, &result)
@@ -179,9 +180,8 @@ func unrecorded(ctx context.Context, err error) error {
 // result is what came of a call, as the ledger keeps it.
 func (a *admission) result(ctx context.Context, err error) ledger.Result {
 	r := a.record
-	r.Model = cmp.Or(r.Model, r.RawModel)
 	result := ledger.Result{
-		Outcome: ledger.OK, Route: r.Route, Upstream: r.Upstream, Attempts: r.Calls, Model: r.Model,
+		Outcome: ledger.OK, Route: r.Route, Upstream: r.Upstream, Attempts: r.Calls,
 		Duration: time.Since(r.Start), FirstEvent: r.FirstEvent,
 	}
 	if !a.complete && r.RawUsage != nil {
@@ -200,6 +200,8 @@ func (a *admission) result(ctx context.Context, err error) ledger.Result {
 	if r.Usage == nil {
 		r.Usage = r.RawUsage
 	}
+	r.Model = cmp.Or(r.Usage.GetModel(), r.Model, r.RawModel)
+	result.Model, a.usage = r.Model, r.Usage
 	result.Usage = usageOf(r.Usage)
 	result.Usage.Images = int64(a.drawn.images)
 	return result
@@ -228,20 +230,25 @@ func callerLeft(ctx context.Context, err error) bool {
 	return errors.Is(ctx.Err(), context.Canceled) || foreign(err) && status.Code(err) == codes.Canceled
 }
 
-// usageOf gives the contract's figures as the ledger keeps them.
+// usageOf gives the contract's figures as the ledger keeps them, without what is beside its totals.
 func usageOf(u *genwayv1.Usage) ledger.Usage {
-	return ledger.Usage{
-		Input:        u.GetInputTokens(),
-		Output:       u.GetOutputTokens(),
-		CacheRead:    u.GetCacheReadInputTokens(),
-		CacheWrite:   u.GetCacheWriteInputTokens(),
-		CacheWrite1h: u.GetCacheWrite_1HInputTokens(),
-		InputImage:   u.GetInputImageTokens(),
-		InputAudio:   u.GetInputAudioTokens(),
-		Thinking:     u.GetThinkingTokens(),
-		OutputImage:  u.GetOutputImageTokens(),
-		OutputAudio:  u.GetOutputAudioTokens(),
+	used := ledger.Usage{
+		Input:       u.GetInputTokens(),
+		Output:      u.GetOutputTokens(),
+		CacheRead:   u.GetCacheReadInputTokens(),
+		CacheWrite:  u.GetCacheWriteInputTokens(),
+		InputImage:  u.GetInputImageTokens(),
+		InputAudio:  u.GetInputAudioTokens(),
+		Thinking:    u.GetThinkingTokens(),
+		OutputImage: u.GetOutputImageTokens(),
+		OutputAudio: u.GetOutputAudioTokens(),
 	}
+	for _, w := range u.GetCacheWrites() {
+		if k := kindOfTTL(w.GetTtl()); k != nil {
+			*used.At(k) = amount.Sum(*used.At(k), w.GetTokens())
+		}
+	}
+	return used
 }
 
 // protocolName is a protocol as the ledger spells it, and edges do.

@@ -61,7 +61,7 @@ func (e *ending) end(ctx context.Context, model string) error {
 
 func used() *genwayv1.Usage {
 	return &genwayv1.Usage{InputTokens: 9, OutputTokens: 4, CacheReadInputTokens: proto.Int64(3), CacheWriteInputTokens: proto.Int64(2),
-		CacheWrite_1HInputTokens: proto.Int64(1), ThinkingTokens: proto.Int64(2)}
+		CacheWrites: []*genwayv1.CacheWrite{{Ttl: "1h", Tokens: 1}}, ThinkingTokens: proto.Int64(2)}
 }
 
 func (e *ending) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {

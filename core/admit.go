@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/price"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -40,6 +41,10 @@ type admission struct {
 
 	// counted is the usage of the request, once it was counted.
 	counted ledger.Usage
+	// usage is what the upstream has reported, once the request is concluded: what is charged beside its totals is in it.
+	usage *genwayv1.Usage
+	// charges has room for the charge of the answer, which is the only one of nearly all requests.
+	charges [1]ledger.Charge
 
 	// reserved is the output that is reserved, funded that whose cost is; flow is the bytes of it that were seen.
 	reserved, funded int64
@@ -230,7 +235,7 @@ func (a *admission) bound(e estimate, answer int64) *bound {
 
 // add takes one more upstream into account.
 func (b *bound) add(upstream, asked string, longest int64) {
-	p, ok := b.service.config.Prices.FindFirst(upstream, []string{asked, b.record.AskedModel}, b.record.Start)
+	p, ok := b.service.config.Prices.FindFirst(price.Query{Upstream: upstream, Models: []string{asked, b.record.AskedModel}, At: b.record.Start})
 	b.priced = b.priced && ok
 	least, most := b.e.output, b.e.output
 	if b.e.open {

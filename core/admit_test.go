@@ -68,8 +68,8 @@ func (l *limited) Authenticate(context.Context, string) (keys.Principal, error) 
 // pricedModels are the prices of models.
 type pricedModels map[string]price.Price
 
-func (p pricedModels) FindFirst(_ string, models []string, _ time.Time) (price.Price, bool) {
-	for _, m := range models {
+func (p pricedModels) FindFirst(q price.Query) (price.Price, bool) {
+	for _, m := range q.Models {
 		if found, ok := p[m]; ok {
 			return found, true
 		}

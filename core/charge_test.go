@@ -54,7 +54,7 @@ func (u *tallying) serves(ctx context.Context, model string) (*genwayv1.Usage, e
 	write := rand.Int64N(in - read + 1)
 	hour := rand.Int64N(write + 1)
 	usage := &genwayv1.Usage{InputTokens: in, OutputTokens: out, CacheReadInputTokens: new(read), CacheWriteInputTokens: new(write),
-		CacheWrite_1HInputTokens: new(hour), ThinkingTokens: new(thinking)}
+		CacheWrites: []*genwayv1.CacheWrite{{Ttl: "5m", Tokens: write - hour}, {Ttl: "1h", Tokens: hour}}, ThinkingTokens: new(thinking)}
 	fails := rand.IntN(10) == 0
 	if fails && rand.IntN(2) == 0 {
 		return nil, fault.New(fault.Overloaded, "BUSY", "busy")

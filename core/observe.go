@@ -58,7 +58,7 @@ func (s *Service) record(record *call.Record, protocol string, answered ledger.U
 func countsOf(u ledger.Usage) instrument.Counts {
 	return instrument.Counts{
 		Input: u.Input, InputImage: u.InputImage, InputAudio: u.InputAudio, Output: u.Output, OutputImage: u.OutputImage, OutputAudio: u.OutputAudio,
-		CacheRead: u.CacheRead, CacheWrite: u.CacheWrite + u.CacheWrite1h, Reasoning: u.Thinking,
+		CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Thinking,
 	}
 }
 

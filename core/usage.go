@@ -19,20 +19,45 @@ import (
 // upstream's own tools may read it several times.
 const MaxUsageTokens = 100_000_000
 
-// plausible reports whether all figures of an upstream's usage can be true. The totals are
-// ignored, since no charge depends on them.
+// plausible reports whether all figures of an upstream's usage can be true: none is below 0 or beyond all contexts, and no part
+// is more than its whole. The total is ignored, since no charge depends on it.
 func plausible(u *genwayv1.Usage) bool {
-	for _, n := range [...]int64{
-		u.GetInputTokens(), u.GetOutputTokens(), u.GetCacheReadInputTokens(), u.GetCacheWriteInputTokens(),
-		u.GetCacheWrite_5MInputTokens(), u.GetCacheWrite_1HInputTokens(), u.GetThinkingTokens(),
-		u.GetInputTextTokens(), u.GetInputImageTokens(), u.GetInputAudioTokens(),
-		u.GetOutputTextTokens(), u.GetOutputImageTokens(), u.GetOutputAudioTokens(), u.GetToolUseInputTokens(),
-	} {
-		if n < 0 || n > MaxUsageTokens {
+	if len(u.GetModels()) >= ledger.MaxCharges || len(u.GetTools()) >= ledger.MaxCharges {
+		return false
+	}
+	for _, m := range u.GetModels() {
+		if !plausibleTotals(m.GetUsage()) {
 			return false
 		}
 	}
-	return true
+	for _, t := range u.GetTools() {
+		if !plausibleFigure(t.GetCalls()) {
+			return false
+		}
+	}
+	return plausibleTotals(u)
+}
+
+func plausibleFigure(n int64) bool { return n >= 0 && n <= MaxUsageTokens }
+
+func plausibleTotals(u *genwayv1.Usage) bool {
+	for _, n := range [...]int64{u.GetInputTextTokens(), u.GetOutputTextTokens(), u.GetToolUseInputTokens()} {
+		if !plausibleFigure(n) {
+			return false
+		}
+	}
+	for _, w := range u.GetCacheWrites() {
+		if !plausibleFigure(w.GetTokens()) {
+			return false
+		}
+	}
+	used := usageOf(u)
+	for _, k := range ledger.Kinds {
+		if !plausibleFigure(*used.At(k)) {
+			return false
+		}
+	}
+	return used.Check() == nil
 }
 
 // implausible names the loss of figures that are kept from callers whose answer is
@@ -54,6 +79,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	switch {
 	case !plausible(a.record.Usage):
 		r.UsageSource = ledger.Rejected
+		a.usage = &genwayv1.Usage{ServiceTier: a.usage.GetServiceTier(), Speed: a.usage.GetSpeed(), InferenceGeo: a.usage.GetInferenceGeo()}
 	case a.complete && r.Usage.Output > 0, a.reported, !a.complete && !a.record.Accepted && a.flow == 0 && a.drawn.images == 0:
 		return
 	default:

@@ -49,7 +49,7 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 	line.Int("input_tokens", r.Usage.GetInputTokens())
 	line.Int("output_tokens", r.Usage.GetOutputTokens())
 	line.Int("cache_read_tokens", r.Usage.GetCacheReadInputTokens())
-	line.Int("cache_write_tokens", r.Usage.GetCacheWriteInputTokens()+r.Usage.GetCacheWrite_1HInputTokens())
+	line.Int("cache_write_tokens", r.Usage.GetCacheWriteInputTokens())
 	line.Int("thinking_tokens", r.Usage.GetThinkingTokens())
 	if r.Span.IsValid() {
 		line.Text("trace_id", r.TraceID())

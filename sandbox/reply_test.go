@@ -93,7 +93,7 @@ Also given: logit_bias, messages[6].mood`
 	if len(resp.Losses) != 2 || resp.Losses[0].Member != "logit_bias" || resp.Losses[1].Member != "tools[2]" {
 		t.Errorf("losses %v", resp.Losses)
 	}
-	if u := resp.Usage; u.GetInputImageTokens() == 0 || u.CacheReadInputTokens == nil || u.CacheWrite_1HInputTokens == nil {
+	if u := resp.Usage; u.GetInputImageTokens() == 0 || u.CacheReadInputTokens == nil || len(u.CacheWrites) != 2 {
 		t.Errorf("usage %v", u)
 	}
 }

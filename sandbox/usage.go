@@ -45,6 +45,6 @@ func (in *input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest, s
 	}
 	if find(req).marks > 0 {
 		u.CacheReadInputTokens, u.CacheWriteInputTokens = new(int64(0)), new(int64(0))
-		u.CacheWrite_5MInputTokens, u.CacheWrite_1HInputTokens = new(int64(0)), new(int64(0))
+		u.CacheWrites = []*genwayv1.CacheWrite{{Ttl: "5m"}, {Ttl: "1h"}}
 	}
 }

@@ -83,9 +83,6 @@ func (c *checkLedger) print(stdout io.Writer, checked *reconcile.Checked) error 
 	}
 	if c.Prices != "" {
 		fmt.Fprintf(stdout, "%d costs calculated again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
-		if checked.Several > 0 {
-			fmt.Fprintf(stdout, "%d costs are of several attempts, which may have had a price each\n", checked.Several)
-		}
 	}
 	if checked.Left > 0 {
 		fmt.Fprintf(stdout, "%d requests of ended processes are still open\n", checked.Left)

@@ -91,7 +91,7 @@ differing figures: 2
 		}, ", and the sums by day of 2 pruned requests\nall is well\n", nil},
 		{"usage of what was pruned", func(out *strings.Builder) error {
 			return (&usageCommand{Data: in, By: []string{"day"}, Until: old, Format: "csv"}).Run(t.Context(), out)
-		}, "\n2026-01-05,2,2,0,0,0,0,2000,1,0,0,0,0,0,0,0,0,0,0.005,0,0,0,0,0,,,\n", nil},
+		}, "\n2026-01-05,2,2,0,0,0,0,2000,1,0,0,0,0,0,0,0,0,0,0,0,0,0.005,0,0,0,0,0,,,\n", nil},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			var out strings.Builder

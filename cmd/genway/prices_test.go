@@ -38,22 +38,24 @@ prices:
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(out.String(), "\n")
-	if want := `$ PER MILLION   TOKENS  ABOVE 200000
-input           3       6
-output          15      22.5
-cache read      0.3     0.3
-cache write     3       6
-cache write 1h  3       6
-thinking        15      22.5
-input image     3       6
-input audio     3       6
-output image    15      22.5
-output audio    15      22.5
+	if want := `$ PER MILLION    TOKENS  ABOVE 200000
+input            3       6
+output           15      22.5
+cache read       0.3     0.3
+cache write      3       6
+cache write 30m  3       6
+cache write 1h   3       6
+cache write 12h  3       6
+input audio      3       6
+input image      3       6
+output audio     15      22.5
+output image     15      22.5
+thinking         15      22.5
 `; table != want {
 		t.Errorf("got\n%swant\n%s", table, want)
 	}
 	out.Reset()
-	if err := (&showPrice{File: good, Upstream: "u", Model: "draw"}).Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nan image        0.04\nan image hd     0.08\n") {
+	if err := (&showPrice{File: good, Upstream: "u", Model: "draw"}).Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nan image         0.04\nan image hd      0.08\n") {
 		t.Errorf("%s%v", &out, err)
 	}
 	out.Reset()

@@ -136,24 +136,14 @@ func (c usageColumn) cell(r ledger.Row) string {
 	return dash(c.text(r))
 }
 
-var usageColumns = []usageColumn{
+var usageColumns = slices.Concat([]usageColumn{
 	{"requests", "REQUESTS", number, func(r ledger.Row) int64 { return r.Requests }},
 	{"ok", "OK", number, func(r ledger.Row) int64 { return r.OK }},
 	{"failed", "FAILED", number, func(r ledger.Row) int64 { return r.Failed }},
 	{"cancelled", "CANCELLED", number, func(r ledger.Row) int64 { return r.Cancelled }},
 	{"interrupted", "INTERRUPTED", number, func(r ledger.Row) int64 { return r.Interrupted }},
 	{"open", "OPEN", number, func(r ledger.Row) int64 { return r.Open }},
-	{"input_tokens", "INPUT", number, func(r ledger.Row) int64 { return r.Input }},
-	{"output_tokens", "OUTPUT", number, func(r ledger.Row) int64 { return r.Output }},
-	{"cache_read_tokens", "CACHE READ", number, func(r ledger.Row) int64 { return r.CacheRead }},
-	{"cache_write_tokens", "CACHE WRITE", number, func(r ledger.Row) int64 { return r.CacheWrite }},
-	{"cache_write_1h_tokens", "", number, func(r ledger.Row) int64 { return r.CacheWrite1h }},
-	{"thinking_tokens", "THINKING", number, func(r ledger.Row) int64 { return r.Thinking }},
-	{"input_image_tokens", "", number, func(r ledger.Row) int64 { return r.InputImage }},
-	{"input_audio_tokens", "", number, func(r ledger.Row) int64 { return r.InputAudio }},
-	{"output_image_tokens", "", number, func(r ledger.Row) int64 { return r.OutputImage }},
-	{"output_audio_tokens", "", number, func(r ledger.Row) int64 { return r.OutputAudio }},
-	{"images", "IMAGES", number, func(r ledger.Row) int64 { return r.Images }},
+}, kindColumns(), []usageColumn{
 	{"cost", "COST", money, func(r ledger.Row) int64 { return r.Cost }},
 	{"unpriced", "UNPRICED", number, func(r ledger.Row) int64 { return r.Unpriced }},
 	{"estimated", "ESTIMATED", number, func(r ledger.Row) int64 { return r.Estimated }},
@@ -163,7 +153,16 @@ var usageColumns = []usageColumn{
 	{"first_event_mean", "", micros, func(r ledger.Row) int64 { return r.FirstEvents.Mean().Microseconds() }},
 	{"first_event_p50", "FIRST EVENT P50", micros, func(r ledger.Row) int64 { return r.FirstEvents.Quantile(0.5).Microseconds() }},
 	{"first_event_p95", "FIRST EVENT P95", micros, func(r ledger.Row) int64 { return r.FirstEvents.Quantile(0.95).Microseconds() }},
+})
+
+// kindColumns are the figures of what requests used.
+func kindColumns() []usageColumn {
+	columns := make([]usageColumn, len(ledger.Kinds))
+	for i, k := range ledger.Kinds {
+		columns[i] = usageColumn{k.Name, k.Title, number, func(r ledger.Row) int64 { return *r.Usage.At(k) }}
+	}
+	return columns
 }
 
 // rare are the columns that the table leaves out where the sum of all rows has 0.
-var rare = []string{"unpriced", "estimated", "rejected", "first_events", "first_event_unknown", "first_event_p50", "first_event_p95"}
+var rare = []string{"tool_calls", "unpriced", "estimated", "rejected", "first_events", "first_event_unknown", "first_event_p50", "first_event_p95"}

@@ -78,7 +78,7 @@ func TestUsage(t *testing.T) {
 	entries := []*ledger.Entry{
 		{Number: 1, Request: ledger.Request{Model: "m\n", Owner: "a", Start: now}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Input: 7, Output: 3, CacheWrite1h: 2}, Cost: 1_234_500_000, Price: "m", FirstEvent: 1500 * time.Millisecond}},
 		{Number: 2, Request: ledger.Request{Model: "old", Start: now.Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.Failed}},
-		{Number: 3, Request: ledger.Request{Model: "old", Start: now.Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Output: 5}, UsageSource: ledger.Rejected}},
+		{Number: 3, Request: ledger.Request{Model: "old", Start: now.Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Output: 5}, Unpriced: true, UsageSource: ledger.Rejected}},
 	}
 	if err := db.Ledger().Write(t.Context(), process, entries); err != nil {
 		t.Fatal(err)
@@ -104,16 +104,16 @@ MODEL  OWNER  REQUESTS  OK  FAILED  CANCELLED  INTERRUPTED  OPEN  INPUT  OUTPUT 
 m\n    a      1         1   0       0          0            0     7      3       0           0            0         0       1.2345  1             1.448s           1.978s
 `},
 		{"until", "csv", []string{"owner", "served_model"}, moment{}, minute, `
-owner,served_model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_1h_tokens,thinking_tokens,input_image_tokens,input_audio_tokens,output_image_tokens,output_audio_tokens,images,cost,unpriced,estimated,rejected,first_events,first_event_unknown,first_event_mean,first_event_p50,first_event_p95
-,,2,1,1,0,0,0,0,5,0,0,0,0,0,0,0,0,0,0.00,1,1,1,0,0,,,
+owner,served_model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_30m_tokens,cache_write_1h_tokens,cache_write_12h_tokens,input_audio_tokens,input_image_tokens,output_audio_tokens,output_image_tokens,thinking_tokens,images,tool_calls,cost,unpriced,estimated,rejected,first_events,first_event_unknown,first_event_mean,first_event_p50,first_event_p95
+,,2,1,1,0,0,0,0,5,0,0,0,0,0,0,0,0,0,0,0,0,0.00,1,1,1,0,0,,,
 `},
 		{"csv", "csv", []string{"model"}, minute, moment{}, `
-model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_1h_tokens,thinking_tokens,input_image_tokens,input_audio_tokens,output_image_tokens,output_audio_tokens,images,cost,unpriced,estimated,rejected,first_events,first_event_unknown,first_event_mean,first_event_p50,first_event_p95
+model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_30m_tokens,cache_write_1h_tokens,cache_write_12h_tokens,input_audio_tokens,input_image_tokens,output_audio_tokens,output_image_tokens,thinking_tokens,images,tool_calls,cost,unpriced,estimated,rejected,first_events,first_event_unknown,first_event_mean,first_event_p50,first_event_p95
 "m
-",1,1,0,0,0,0,7,3,0,0,2,0,0,0,0,0,0,1.2345,0,0,0,1,0,1500000,1448155,1978238
+",1,1,0,0,0,0,7,3,0,0,0,2,0,0,0,0,0,0,0,0,1.2345,0,0,0,1,0,1500000,1448155,1978238
 `},
 		{"json", "json", []string{"model"}, minute, moment{}, `
-[{"model":"m\n","requests":1,"ok":1,"failed":0,"cancelled":0,"interrupted":0,"open":0,"input_tokens":7,"output_tokens":3,"cache_read_tokens":0,"cache_write_tokens":0,"cache_write_1h_tokens":2,"thinking_tokens":0,"input_image_tokens":0,"input_audio_tokens":0,"output_image_tokens":0,"output_audio_tokens":0,"images":0,"cost":"1.2345","unpriced":0,"estimated":0,"rejected":0,"first_events":1,"first_event_unknown":0,"first_event_mean":1500000,"first_event_p50":1448155,"first_event_p95":1978238}]
+[{"model":"m\n","requests":1,"ok":1,"failed":0,"cancelled":0,"interrupted":0,"open":0,"input_tokens":7,"output_tokens":3,"cache_read_tokens":0,"cache_write_tokens":0,"cache_write_30m_tokens":0,"cache_write_1h_tokens":2,"cache_write_12h_tokens":0,"input_audio_tokens":0,"input_image_tokens":0,"output_audio_tokens":0,"output_image_tokens":0,"thinking_tokens":0,"images":0,"tool_calls":0,"cost":"1.2345","unpriced":0,"estimated":0,"rejected":0,"first_events":1,"first_event_unknown":0,"first_event_mean":1500000,"first_event_p50":1448155,"first_event_p95":1978238}]
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -34,6 +34,14 @@ var notWalked = map[protoreflect.FullName]string{
 	"genway.v1.GenerateTextResponse.wire":            "is the body itself",
 	"genway.v1.GenerateTextResponse.losses":          "go into a header",
 	"genway.v1.Candidate.index":                      "is the place of the candidate",
+	"genway.v1.Usage.models":                         "is derived from native fields",
+	"genway.v1.Usage.tools":                          "is derived from native fields",
+	"genway.v1.Usage.model":                          "is derived from native fields",
+	"genway.v1.Usage.speed":                          "is derived from native fields",
+	"genway.v1.Usage.inference_geo":                  "is derived from native fields",
+	"genway.v1.Usage.service_tier":                   "is the answer's service_tier once more",
+	"genway.v1.Usage.cache_write_5m_input_tokens":    "is superseded by cache_writes",
+	"genway.v1.Usage.cache_write_1h_input_tokens":    "is superseded by cache_writes",
 	"genway.v1.Candidate.parts":                      "has subjects of its own",
 }
 
@@ -78,6 +86,7 @@ var samples = map[protoreflect.FullName][]any{
 	"genway.v1.ToolResult.result_json":                {`{"a":1}`},
 	"genway.v1.Citation.url":                          {"https://example.com/a"},
 	"genway.v1.CacheControl.ttl_seconds":              {int32(3600)},
+	"genway.v1.Usage.output_tokens":                   {int64(60)}, // of less, the total counts the rest
 }
 
 // values gives what a field is set to, one value a test. other is a protocol that the request
@@ -121,6 +130,8 @@ func values(field protoreflect.FieldDescriptor, other genwayv1.Protocol) []proto
 			return []protoreflect.Value{message(timestamppb.New(created.Add(time.Hour)))}
 		case "genway.v1.NativeField":
 			return []protoreflect.Value{message(&genwayv1.NativeField{Protocol: other, Name: "made_up", Json: []byte(`"sample"`)})}
+		case "genway.v1.CacheWrite":
+			return []protoreflect.Value{message(&genwayv1.CacheWrite{Ttl: "1h", Tokens: 3})}
 		case "genway.v1.Seal":
 			return []protoreflect.Value{message(&genwayv1.Seal{Origin: other, Value: []byte("c2VhbA")})}
 		}

@@ -23,10 +23,10 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		return nil, decodeError(0, body)
 	}
 	if len(a.Choices) == 0 {
-		return nil, noChoices(a.Usage.decode())
+		return nil, noChoices(a.Usage.whole(a.ServiceTier))
 	}
 	if slices.ContainsFunc(a.Choices, void) {
-		return nil, voidChoice(a.Usage.decode())
+		return nil, voidChoice(a.Usage.whole(a.ServiceTier))
 	}
 	resp := a.settings()
 	var losses codec.Losses
@@ -70,7 +70,7 @@ func (a *answer) settings() *genwayv1.GenerateTextResponse {
 		Id:                a.ID,
 		Model:             a.Model,
 		CreateTime:        a.Created.time(),
-		Usage:             a.Usage.decode(),
+		Usage:             a.Usage.whole(a.ServiceTier),
 		ServiceTier:       a.ServiceTier,
 		SystemFingerprint: a.SystemFingerprint,
 		NativeFields:      natives(a.Extra),

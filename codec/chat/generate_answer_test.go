@@ -69,8 +69,9 @@ func drawUsage(t *rapid.T) *genwayv1.Usage {
 	if !rapid.Bool().Draw(t, "usage given") {
 		return nil
 	}
+	in, out := tokens.Draw(t, "input"), tokens.Draw(t, "output")
 	return &genwayv1.Usage{
-		InputTokens: tokens.Draw(t, "input"), OutputTokens: tokens.Draw(t, "output"), TotalTokens: 1 + tokens.Draw(t, "total"),
+		InputTokens: in, OutputTokens: out, TotalTokens: in + out,
 		CacheReadInputTokens: drawn(t, "read", tokens), CacheWriteInputTokens: drawn(t, "write", tokens),
 		ThinkingTokens:  drawn(t, "thinking", tokens),
 		InputTextTokens: drawn(t, "text in", tokens), InputImageTokens: drawn(t, "image in", tokens), InputAudioTokens: drawn(t, "audio in", tokens),
@@ -87,6 +88,9 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 		SystemFingerprint: maybe(t, "fingerprint", words),
 		Usage:             drawUsage(t),
 		NativeFields:      drawNatives(t, "provider", "x_groq"),
+	}
+	if resp.Usage != nil {
+		resp.Usage.ServiceTier = resp.ServiceTier
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "candidates") {
 		resp.Candidates = append(resp.Candidates, drawCandidate(t, int32(i)))

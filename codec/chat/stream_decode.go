@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -62,11 +63,8 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 		s.fingerprint, s.late = a.SystemFingerprint, s.started && a.SystemFingerprint != ""
 	}
 	s.start(a)
-	s.usage = mergeUsage(s.usage, a.Usage.decode())
+	s.report(a.Usage, a.ServiceTier)
 	s.fields = replaceNatives(s.fields, natives(a.Extra))
-	if a.ServiceTier != "" {
-		s.tier = a.ServiceTier
-	}
 	d := decoder{body: data}
 	for i := range a.Choices {
 		c := &a.Choices[i]
@@ -174,10 +172,22 @@ func (s *streamDecoder) unanswered() bool {
 	return s.failure != nil
 }
 
+// report takes over the usage and the tier that a chunk reports, if it does.
+func (s *streamDecoder) report(u *usage, tier string) {
+	s.tier = cmp.Or(tier, s.tier)
+	s.usage = mergeUsage(s.usage, u.decode(s.tier))
+	if s.usage != nil {
+		s.usage.ServiceTier = s.tier
+	}
+}
+
 // end closes every part and the stream.
 func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if !s.started {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
+	}
+	if s.usage != nil {
+		codec.Completed(s.usage)
 	}
 	if s.unanswered() {
 		return nil, nil

@@ -12,17 +12,28 @@ import (
 // of prompt_tokens_details: Moonshot, DeepSeek, Mistral.
 var cachedNames = []string{"cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"}
 
-// decode reads usage. Both totals of the vendor include what the canonical ones
-// do: cached tokens and thinking.
-func (u *usage) decode() *genwayv1.Usage {
+// calledNames are the members in which some vendors count the calls of their own tools: OpenRouter, xAI.
+var calledNames = []string{"server_tool_use", "server_side_tool_usage_details"}
+
+// whole reads the usage of a whole answer.
+func (u *usage) whole(tier string) *genwayv1.Usage {
 	if u == nil {
 		return nil
 	}
-	out := &genwayv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
-	if out.TotalTokens == 0 {
-		out.TotalTokens = codec.Sum(out.InputTokens, out.OutputTokens)
+	return codec.Completed(u.decode(tier))
+}
+
+// decode reads usage, of an answer that a tier has served, as far as it is reported. Both totals of the vendor include what the canonical ones
+// do: cached tokens and thinking.
+func (u *usage) decode(tier string) *genwayv1.Usage {
+	if u == nil {
+		return nil
 	}
+	out := &genwayv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens, ServiceTier: tier}
 	out.NativeFields = natives(u.Extra)
+	for _, name := range calledNames {
+		out.Tools = append(out.Tools, member.ToolCalls(member.Native(protocol, out.NativeFields, name))...)
+	}
 	if d := u.PromptTokensDetails; d != nil {
 		out.CacheReadInputTokens, out.CacheWriteInputTokens = d.CachedTokens, d.CacheWriteTokens
 		out.InputTextTokens, out.InputImageTokens, out.InputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
@@ -116,6 +127,9 @@ func mergeUsage(have, later *genwayv1.Usage) *genwayv1.Usage {
 		}
 	}
 	have.NativeFields = replaceNatives(have.NativeFields, later.NativeFields)
+	if len(later.Tools) > 0 {
+		have.Tools = later.Tools
+	}
 	return have
 }
 

@@ -43,10 +43,7 @@ func (s *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateT
 		return nil, false, s.fail(decodeError(0, data))
 	}
 	s.start(&answer{ID: w.ID, Model: w.Model, ServiceTier: w.ServiceTier, Choices: make([]choice, len(w.Choices))})
-	s.usage = mergeUsage(s.usage, w.Usage.decode())
-	if w.ServiceTier != "" {
-		s.tier = w.ServiceTier
-	}
+	s.report(w.Usage, w.ServiceTier)
 	for i, c := range w.Choices {
 		l := s.choice(&choice{Index: c.Index}, int32(i))
 		l.began = true // the caller gets the choice as it is
@@ -62,5 +59,5 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
 	if given(w.Error) {
 		return nil, false
 	}
-	return &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, ServiceTier: w.ServiceTier, Usage: w.Usage.decode()}, true
+	return &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, ServiceTier: w.ServiceTier, Usage: w.Usage.whole(w.ServiceTier)}, true
 }

@@ -17,8 +17,6 @@ var counts = []struct {
 }{
 	{"cache_read_input_tokens", (*genwayv1.Usage).GetCacheReadInputTokens, []genwayv1.Protocol{images}},
 	{"cache_write_input_tokens", (*genwayv1.Usage).GetCacheWriteInputTokens, []genwayv1.Protocol{generateContent, images}},
-	{"cache_write_5m_input_tokens", shortWrites, []genwayv1.Protocol{chat, responses, generateContent, images}},
-	{"cache_write_1h_input_tokens", (*genwayv1.Usage).GetCacheWrite_1HInputTokens, []genwayv1.Protocol{chat, responses, generateContent, images}},
 	{"thinking_tokens", (*genwayv1.Usage).GetThinkingTokens, []genwayv1.Protocol{images}},
 	{"input_image_tokens", (*genwayv1.Usage).GetInputImageTokens, []genwayv1.Protocol{responses, messages}},
 	{"input_audio_tokens", (*genwayv1.Usage).GetInputAudioTokens, []genwayv1.Protocol{responses, messages, images}},
@@ -29,23 +27,32 @@ var counts = []struct {
 	{"rejected_prediction_tokens", (*genwayv1.Usage).GetRejectedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent, images}},
 }
 
-// shortWrites gives the tokens that the cache keeps for five minutes; 0 when that is all that
-// was written to it, since five minutes is the vendor's default.
-func shortWrites(u *genwayv1.Usage) int64 {
-	if n := u.GetCacheWrite_5MInputTokens(); n != u.GetCacheWriteInputTokens() {
-		return n
-	}
-	return 0
+// lifetimes are the lifetimes of writes to a cache that a protocol counts apart.
+var lifetimes = map[genwayv1.Protocol][]string{messages: {"5m", "1h"}, responses: {"30m", "12h"}}
+
+// unplacedWrite reports whether the protocol has no count for a write to a cache. That all of it is kept for five
+// minutes need not be said, since that is the vendor's default.
+func unplacedWrite(u *genwayv1.Usage, w *genwayv1.CacheWrite, protocol genwayv1.Protocol) bool {
+	default5m := w.GetTtl() == "5m" && w.GetTokens() == u.GetCacheWriteInputTokens()
+	return w.GetTokens() != 0 && !default5m && !slices.Contains(lifetimes[protocol], w.GetTtl())
 }
 
 // UnplacedCounts names in losses the counts that are not zero and that the protocol does not have.
 func UnplacedCounts(usage *genwayv1.Usage, protocol genwayv1.Protocol, losses *codec.Losses) {
 	for _, c := range counts {
 		if c.of(usage) != 0 && slices.Contains(c.lostIn, protocol) {
-			losses.Add("usage."+c.name, "the target protocol does not count these apart")
+			losses.Add("usage."+c.name, apart)
+		}
+	}
+	for _, w := range usage.GetCacheWrites() {
+		if unplacedWrite(usage, w, protocol) {
+			losses.Add("usage.cache_writes", apart)
+			break
 		}
 	}
 }
+
+const apart = "the target protocol does not count these apart"
 
 // usage names what of a usage the protocol does not have.
 func (u unplacedInAnswer) usage(usage *genwayv1.Usage) {

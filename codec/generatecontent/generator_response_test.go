@@ -21,6 +21,7 @@ func drawResponse(t *rapid.T, streamed bool) *genwayv1.GenerateTextResponse {
 	}
 	if chance(t, "usage") {
 		resp.Usage, resp.ServiceTier = drawUsage(t), rapid.SampledFrom([]string{"", "standard", "flex"}).Draw(t, "tier")
+		resp.Usage.ServiceTier = resp.ServiceTier
 	}
 	if rapid.IntRange(0, 9).Draw(t, "blocked") == 0 {
 		resp.PromptFeedback = &genwayv1.PromptFeedback{BlockReason: "SAFETY", Message: rapid.String().Draw(t, "why"), NativeFields: ownNatives(t, "safetyRatings")}

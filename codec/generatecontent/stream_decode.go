@@ -117,6 +117,7 @@ func (d *streamDecoder) start(w *response) *event {
 		s.ServiceTier = w.UsageMetadata.ServiceTier
 		known := w.UsageMetadata.canonical()
 		s.Usage = &genwayv1.Usage{
+			ServiceTier:          known.ServiceTier,
 			InputTokens:          known.InputTokens,
 			CacheReadInputTokens: known.CacheReadInputTokens,
 			InputTextTokens:      known.InputTextTokens,

@@ -21,6 +21,7 @@ const (
 // which is then the one that is written back.
 func (w *usage) canonical() *genwayv1.Usage {
 	u := &genwayv1.Usage{
+		ServiceTier:          w.ServiceTier,
 		InputTokens:          int64(w.PromptTokenCount),
 		OutputTokens:         int64(w.CandidatesTokenCount),
 		TotalTokens:          int64(w.TotalTokenCount),
@@ -30,11 +31,12 @@ func (w *usage) canonical() *genwayv1.Usage {
 	}
 	u.InputTokens = codec.Sum(u.InputTokens, u.GetToolUseInputTokens())
 	u.OutputTokens = codec.Sum(u.OutputTokens, u.GetThinkingTokens())
-	if u.TotalTokens == 0 {
-		u.TotalTokens = codec.Sum(u.InputTokens, u.OutputTokens)
-	}
+	codec.Completed(u)
 	// A name that no native field can have is left out: costs do not depend on it.
 	u.NativeFields, _ = natives(w.Extra, "usageMetadata", nil)
+	if u.ServiceTier == "" { // Vertex AI says it so
+		u.ServiceTier = member.Raw(member.Native(protocol, u.NativeFields, "trafficType")).String()
+	}
 	if !shares(w.PromptTokensDetails, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens) {
 		u.NativeFields = append(u.NativeFields, native(promptDetails, w.PromptTokensDetails))
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/generatecontent"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -33,6 +34,31 @@ func TestUsageU11(t *testing.T) {
 		out, err := c.EncodeResponse(&genwayv1.GenerateTextResponse{Usage: usage}, codec.Answer{})
 		if err != nil || string(out) != `{"usageMetadata":`+want+`}` {
 			t.Errorf("%v: %s, %v, want %s", usage, out, err, want)
+		}
+	}
+}
+
+// Case U19: the tier that served is that of serviceTier, or of Vertex AI's trafficType; tokens that only the total counts
+// are output.
+func TestUsageOfATier(t *testing.T) {
+	for usage, want := range map[string]*genwayv1.Usage{
+		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7,"serviceTier":"flex"}`:                                    {OutputTokens: 4, ServiceTier: "flex"},
+		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7,"trafficType":"ON_DEMAND_PRIORITY"}`:                      {OutputTokens: 4, ServiceTier: "ON_DEMAND_PRIORITY"},
+		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7,"serviceTier":"flex","trafficType":"ON_DEMAND_PRIORITY"}`: {OutputTokens: 4, ServiceTier: "flex"},
+		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":20,"trafficType":7}`:                                        {OutputTokens: 17},
+		`{"promptTokenCount":3,"toolUsePromptTokenCount":2,"candidatesTokenCount":4,"thoughtsTokenCount":5,"totalTokenCount":14}`:     {OutputTokens: 9},
+		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":6}`:                                                         {OutputTokens: 4},
+	} {
+		body := []byte(`{"candidates":[{"content":{"role":"model","parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":` + usage + `}`)
+		whole, err := generatecontent.Codec{}.DecodeResponse(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watched, _ := generatecontent.Codec{}.WatchResponse(body)
+		for way, u := range map[string]*genwayv1.Usage{"whole": whole.GetUsage(), "watched": watched.GetUsage()} {
+			if u.GetOutputTokens() != want.OutputTokens || u.GetServiceTier() != want.ServiceTier {
+				t.Errorf("%s, %s: %v", usage, way, u)
+			}
 		}
 	}
 }

@@ -348,3 +348,34 @@ func BenchmarkHead(b *testing.B) {
 		}
 	}
 }
+
+// Case U18: what the author of an SVG has used is usage of its own, and the size and quality by which images are billed are
+// read of answers that pass as well.
+func TestUsageOfTheAuthorOfAnSVG(t *testing.T) {
+	const members = `"quality":"high","size":"1024x1536","usage":{"input_tokens":4,"output_tokens":5,"total_tokens":9},"svg_usage":{"input_tokens":7,"model":"gpt-svg","output_tokens":9,"reasoning_tokens":4,"total_tokens":16}}`
+	body := []byte(`{"created":1,"data":[{"b64_json":"aQ=="}],` + members)
+	whole, err := images.Codec{}.DecodeResponse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched, _ := images.Codec{}.WatchResponse(body)
+	head, _ := images.Codec{}.DecodeResponseHead(body)
+	for way, r := range map[string]*genwayv1.GenerateImageResponse{"whole": whole, "watched": watched, "head": head} {
+		u := r.GetUsage()
+		if len(u.GetModels()) != 1 || u.GetModels()[0].GetModel() != "gpt-svg" || u.GetModels()[0].GetUsage().GetOutputTokens() != 9 || u.GetTotalTokens() != 9 || r.GetSize() != "1024x1536" || r.GetQuality() != "high" {
+			t.Errorf("%s: %v", way, r)
+		}
+	}
+	for _, watch := range []bool{false, true} {
+		s := images.Codec{}.NewStreamDecoder(2)
+		s.Watch = watch
+		for range 2 {
+			if _, err := s.Decode(codec.Frame{Data: []byte(`{"type":"image_generation.completed","b64_json":"aQ==",` + members)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if u := s.Usage(); len(u.GetModels()) != 2 || u.GetTotalTokens() != 18 {
+			t.Errorf("watch %t: %v", watch, u)
+		}
+	}
+}

@@ -32,14 +32,15 @@ func responseHead(index *member.TopIndex) (*genwayv1.GenerateImageResponse, bool
 
 // settings are what an answer says beside its images.
 func (w *wireResponse) settings() *genwayv1.GenerateImageResponse {
+	natives := member.Natives(protocol, w.Extra, nil)
 	return &genwayv1.GenerateImageResponse{
 		CreateTime:   member.Time(w.Created),
 		Background:   w.Background,
 		OutputFormat: w.OutputFormat,
 		Quality:      w.Quality,
 		Size:         w.Size,
-		Usage:        w.Usage.canonical(),
-		NativeFields: member.Natives(protocol, w.Extra, nil),
+		Usage:        withSVG(w.Usage.canonical(), member.Native(protocol, natives, svgUsage)),
+		NativeFields: natives,
 	}
 }
 
@@ -48,8 +49,11 @@ type watched struct {
 	Data []struct {
 		Size string `json:"size"`
 	} `json:"data"`
-	Usage *wireUsage     `json:"usage"`
-	Error jsontext.Value `json:"error"`
+	Quality  string         `json:"quality"`
+	Size     string         `json:"size"`
+	Usage    *wireUsage     `json:"usage"`
+	SvgUsage jsontext.Value `json:"svg_usage"`
+	Error    jsontext.Value `json:"error"`
 }
 
 // WatchResponse reads of an answer that passes through unchanged what fits: its usage and the
@@ -60,9 +64,9 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateImageResponse, bool) 
 	if w.Error.Kind() == '{' || w.Data == nil {
 		return nil, false
 	}
-	resp := &genwayv1.GenerateImageResponse{Usage: w.Usage.canonical(), Images: make([]*genwayv1.GeneratedImage, len(w.Data))}
+	resp := &genwayv1.GenerateImageResponse{Quality: w.Quality, Size: w.Size, Usage: withSVG(w.Usage.canonical(), w.SvgUsage), Images: make([]*genwayv1.GeneratedImage, len(w.Data))}
 	for i := range resp.Images {
-		resp.Images[i] = &genwayv1.GeneratedImage{}
+		resp.Images[i] = &genwayv1.GeneratedImage{Size: w.Data[i].Size}
 	}
 	return resp, true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -167,6 +168,22 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.
 	return finish(out)
 }
 
+// svgUsage is the member of an answer, and of an event, that counts the tokens of the author of an SVG.
+const svgUsage = "svg_usage"
+
+// withSVG adds to a usage what the author of an SVG has used, which is outside of the totals.
+func withSVG(u *genwayv1.Usage, raw jsontext.Value) *genwayv1.Usage {
+	models := openai.ModelUsage("svg", "", raw)
+	if len(models) == 0 {
+		return u
+	}
+	if u == nil {
+		u = &genwayv1.Usage{}
+	}
+	u.Models = append(u.Models, models...)
+	return u
+}
+
 func (w *wireUsage) canonical() *genwayv1.Usage {
 	if w == nil {
 		return nil
@@ -185,7 +202,7 @@ func (w *wireUsage) canonical() *genwayv1.Usage {
 		u.OutputImageTokens, u.OutputTextTokens = d.ImageTokens, d.TextTokens
 		u.NativeFields = append(u.NativeFields, member.NativesUnder(protocol, ofOutputDetails, d.Extra)...)
 	}
-	return u
+	return codec.Completed(u)
 }
 
 func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {

@@ -74,7 +74,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 		})), nil
 	case imageFinished:
 		image := &genwayv1.FinishedImage{
-			ImageIndex: s.count, CreateTime: member.Time(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
+			ImageIndex: s.count, CreateTime: member.Time(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: withSVG(e.Usage.canonical(), member.Value(data, svgUsage)),
 			Image: &genwayv1.GeneratedImage{
 				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 			},
@@ -154,6 +154,7 @@ func addUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
 		}
 		**d.to = add(**d.to, **d.from)
 	}
+	sum.Models = append(sum.Models, u.Models...)
 	return sum
 }
 

@@ -21,7 +21,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 		return nil, fault.MalformedAnswer(nil)
 	}
 	if w.StopReason == "" {
-		return nil, unfinished(w.Usage.canonical())
+		return nil, unfinished(w.Usage.canonical(w.Model))
 	}
 	resp := w.canonical()
 	candidate := &genwayv1.Candidate{NativeStopReason: w.StopReason, StopSequence: w.StopSequence}
@@ -53,7 +53,7 @@ func (w *wireResponse) failed() bool { return w.Type == "error" || w.Error.Kind(
 // canonical gives what message_start and a whole answer share.
 func (w *wireResponse) canonical() *genwayv1.GenerateTextResponse {
 	resp := &genwayv1.GenerateTextResponse{
-		Id: w.ID, Model: w.Model, Usage: w.Usage.canonical(), NativeFields: natives(w.Extra),
+		Id: w.ID, Model: w.Model, Usage: w.Usage.canonical(w.Model), NativeFields: natives(w.Extra),
 	}
 	if w.Usage != nil {
 		resp.ServiceTier = w.Usage.ServiceTier

@@ -263,11 +263,12 @@ func drawUsage(t *rapid.T) *genwayv1.Usage {
 	u := &genwayv1.Usage{
 		InputTokens: count("input") + read + write, OutputTokens: count("output"),
 		CacheReadInputTokens: &read, CacheWriteInputTokens: &write,
-		CacheWrite_5MInputTokens: &short, CacheWrite_1HInputTokens: &long, ThinkingTokens: &thinking,
+		CacheWrites: []*genwayv1.CacheWrite{{Ttl: "5m", Tokens: short}, {Ttl: "1h", Tokens: long}}, ThinkingTokens: &thinking,
 		NativeFields: drawNatives(t, "server_tool_use", "iterations"),
 	}
 	u.TotalTokens = u.InputTokens + u.OutputTokens
 	if rapid.Bool().Draw(t, "geo") {
+		u.InferenceGeo = "us"
 		u.NativeFields = append(u.NativeFields, &genwayv1.NativeField{Protocol: own, Name: "inference_geo", Json: []byte(`"us"`)})
 	}
 	return u
@@ -300,12 +301,14 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 	for n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) && candidate.Parts[n-1].GetToolCall().GetArgumentsJson() == "{}"; n-- {
 		candidate.Parts = candidate.Parts[:n-1] // which says as much as a call whose arguments never came
 	}
-	return &genwayv1.GenerateTextResponse{
+	resp := &genwayv1.GenerateTextResponse{
 		Id: "msg_" + words.Draw(t, "id"), Model: words.Draw(t, "model"),
 		Candidates: []*genwayv1.Candidate{candidate}, Usage: drawUsage(t),
 		ServiceTier:  rapid.SampledFrom([]string{"standard", "priority", "batch"}).Draw(t, "tier"),
 		NativeFields: drawNatives(t, "container", "diagnostics", "whatever"),
 	}
+	resp.Usage.ServiceTier = resp.ServiceTier
+	return resp
 }
 
 // drawSplit cuts texts at random places between characters.

@@ -24,6 +24,7 @@ type streamDecoder struct {
 	// usage is what the events have reported, if reports says that any has.
 	usage   wireUsage
 	reports bool
+	model   string // that message_start names
 	// natives are the native fields of the started event.
 	natives []*genwayv1.NativeField
 	end     *genwayv1.TextCompleted
@@ -133,7 +134,7 @@ func (d *streamDecoder) start(e *streamEvent) error {
 	if err := member.DecodeLoose(e.Message, &m, "usage"); err != nil {
 		return err
 	}
-	d.started = true
+	d.started, d.model = true, m.Model
 	d.report(m.Usage)
 	resp := m.canonical()
 	d.natives = resp.NativeFields
@@ -219,7 +220,7 @@ func (d *streamDecoder) Reported() *genwayv1.Usage {
 	if !d.reports {
 		return nil
 	}
-	return d.usage.canonical()
+	return d.usage.canonical(d.model)
 }
 
 func disorder(what string) *fault.Error {

@@ -1,12 +1,19 @@
 package messages_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/messages"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -57,7 +64,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{"U2 cached tokens are counted by themselves", &genwayv1.Usage{InputTokens: 100, OutputTokens: 5, CacheReadInputTokens: count(60), CacheWriteInputTokens: count(30)},
 			`"input_tokens":10,"cache_creation_input_tokens":30,"cache_read_input_tokens":60,"cache_creation":{"ephemeral_5m_input_tokens":30,"ephemeral_1h_input_tokens":0}`},
-		{"by lifetime", &genwayv1.Usage{InputTokens: 3, CacheWriteInputTokens: count(3), CacheWrite_5MInputTokens: count(1), CacheWrite_1HInputTokens: count(2)},
+		{"by lifetime", &genwayv1.Usage{InputTokens: 3, CacheWriteInputTokens: count(3), CacheWrites: []*genwayv1.CacheWrite{{Ttl: "5m", Tokens: 1}, {Ttl: "1h", Tokens: 2}}},
 			`"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":2}`},
 		{"never below zero", &genwayv1.Usage{InputTokens: 3, CacheReadInputTokens: count(9)}, `"input_tokens":0,`},
 		{"thinking is output", &genwayv1.Usage{OutputTokens: 9, ThinkingTokens: count(4)}, `"output_tokens":9,"output_tokens_details":{"thinking_tokens":4}`},
@@ -194,4 +201,101 @@ func request(r *genwayv1.GenerateTextRequest) *codec.Request {
 
 func function(name string) *genwayv1.Tool {
 	return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: name}}}
+}
+
+// Case U16: what iterations say is billed beside the totals is usage of its own: a compaction, an advisor, a model that
+// declined; messages that the totals include are not.
+func TestIterations(t *testing.T) {
+	const totals = `"input_tokens":20,"cache_read_input_tokens":3,"output_tokens":10`
+	entry := func(kind, model string, input, output int64) string {
+		return fmt.Sprintf(`{"type":%q,"model":%q,"input_tokens":%d,"output_tokens":%d,"cache_creation_input_tokens":2,"cache_creation":{"ephemeral_1h_input_tokens":2}}`, kind, model, input, output)
+	}
+	other := func(kind, model string, input, output int64) *genwayv1.ModelUsage {
+		return &genwayv1.ModelUsage{Kind: kind, Model: model, Usage: &genwayv1.Usage{InputTokens: input + 2, OutputTokens: output, TotalTokens: input + output + 2,
+			CacheWriteInputTokens: new(int64(2)), CacheWrites: []*genwayv1.CacheWrite{{Ttl: "1h", Tokens: 2}}}}
+	}
+	const message = `{"type":"message","input_tokens":20,"output_tokens":10,"cache_read_input_tokens":3}`
+	for name, c := range map[string]struct {
+		iterations, serving string
+		input               int64 // of the totals
+		want                []*genwayv1.ModelUsage
+	}{
+		"none":                            {`[]`, "", 23, nil},
+		"null":                            {`null`, "", 23, nil},
+		"of another type":                 {`7`, "", 23, nil},
+		"elements of another type":        {`[7,null,"x",` + entry("compaction", "", 5, 1) + `]`, "", 23, []*genwayv1.ModelUsage{other("compaction", "", 5, 1)}},
+		"messages are in the totals":      {`[` + message + `]`, "", 23, nil},
+		"a compaction is not":             {`[` + entry("compaction", "", 180_000, 3500) + `,` + message + `]`, "", 23, []*genwayv1.ModelUsage{other("compaction", "", 180_000, 3500)}},
+		"nor is an advisor":               {`[` + message + `,` + entry("advisor_message", "claude-b", 823, 531) + `]`, "", 23, []*genwayv1.ModelUsage{other("advisor_message", "claude-b", 823, 531)}},
+		"nor is what has yet no name":     {`[` + entry("dream", "claude-c", 1, 1) + `]`, "", 23, []*genwayv1.ModelUsage{other("dream", "claude-c", 1, 1)}},
+		"a model that declined":           {`[` + entry("message", "claude-a", 7, 1) + `,{"type":"fallback_message","model":"claude-b","input_tokens":20,"output_tokens":10,"cache_read_input_tokens":3}]`, "claude-b", 23, []*genwayv1.ModelUsage{other("message", "claude-a", 7, 1)}},
+		"a model that is in the totals":   {`[` + entry("message", "claude-b", 5, 1) + `,{"type":"message","model":"claude-a","input_tokens":13,"output_tokens":9,"cache_read_input_tokens":3}]`, "", 16, []*genwayv1.ModelUsage{other("message", "claude-b", 5, 1)}},
+		"figures beyond all numbers stay": {`[` + `{"type":"compaction","input_tokens":1e300,"output_tokens":-5}]`, "", 23, []*genwayv1.ModelUsage{{Kind: "compaction", Usage: &genwayv1.Usage{InputTokens: math.MaxInt64, OutputTokens: -5, TotalTokens: math.MaxInt64 - 5}}}},
+	} {
+		body := `{"type":"message","model":"claude-a","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{` + totals + `,"iterations":` + c.iterations + `,"server_tool_use":{"web_search_requests":3,"web_fetch_requests":0},"speed":"fast","service_tier":"priority"}}`
+		for way, decode := range ways(body) {
+			u := decode(t)
+			if diff := cmp.Diff(c.want, u.GetModels(), protocmp.Transform()); diff != "" || u.GetInputTokens() != c.input || u.GetModel() != c.serving {
+				t.Errorf("%s, %s: %d of %q (-want +got):\n%s", name, way, u.GetInputTokens(), u.GetModel(), diff)
+			}
+			if len(u.GetTools()) != 1 || u.GetTools()[0].GetTool() != "web_search" || u.GetTools()[0].GetCalls() != 3 || u.GetSpeed() != "fast" || u.GetServiceTier() != "priority" {
+				t.Errorf("%s, %s: %v", name, way, u)
+			}
+		}
+	}
+}
+
+// ways are those in which the usage of an answer is read: whole or in events, by its head or as it passes.
+func ways(body string) map[string]func(*testing.T) *genwayv1.Usage {
+	streams := func(read func(codec.StreamDecoder, codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error)) func(*testing.T) *genwayv1.Usage {
+		return func(t *testing.T) *genwayv1.Usage {
+			t.Helper()
+			var whole struct {
+				Usage jsontext.Value `json:"usage"`
+			}
+			member.Fit([]byte(body), &whole)
+			d := messages.Codec{}.NewStreamDecoder()
+			var last *genwayv1.Usage
+			for _, data := range []string{
+				`{"type":"message_start","message":{"type":"message","model":"claude-a","content":[],"usage":{"input_tokens":20,"cache_read_input_tokens":3,"service_tier":"priority","speed":"fast"}}}`,
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":` + string(whole.Usage) + `}`, `{"type":"message_stop"}`,
+			} {
+				events, err := read(d, codec.Frame{Data: []byte(data)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ev := range events {
+					if u := ev.GetCompleted().GetUsage(); u != nil {
+						last = u
+					}
+				}
+			}
+			return last
+		}
+	}
+	return map[string]func(*testing.T) *genwayv1.Usage{
+		"whole": func(t *testing.T) *genwayv1.Usage {
+			t.Helper()
+			resp, err := messages.Codec{}.DecodeResponse([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return resp.GetUsage()
+		},
+		"watched": func(*testing.T) *genwayv1.Usage {
+			resp, _ := messages.Codec{}.WatchResponse([]byte(body))
+			return resp.GetUsage()
+		},
+		"head": func(*testing.T) *genwayv1.Usage {
+			resp, _ := messages.Codec{}.DecodeResponseHead([]byte(body))
+			return resp.GetUsage()
+		},
+		"events": streams(func(d codec.StreamDecoder, f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
+			return d.Decode(f)
+		}),
+		"watched events": streams(func(d codec.StreamDecoder, f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
+			events, _, err := d.(codec.StreamWatcher).Watch(f)
+			return events, err
+		}),
+	}
 }

@@ -64,32 +64,159 @@ func count(n *int64) int64 {
 	return *n
 }
 
-// canonical converts counts: the vendor's input_tokens are those neither read from
-// nor written to the cache (case U2).
-func (u *wireUsage) canonical() *genwayv1.Usage {
+// canonical converts the usage of an answer of a model.
+func (u *wireUsage) canonical(model string) *genwayv1.Usage {
 	if u == nil {
 		return nil
 	}
+	out := u.counts()
+	out.NativeFields = append(natives(u.Extra), out.NativeFields...)
+	out.ServiceTier = u.ServiceTier
+	out.Speed = member.Raw(native(out.NativeFields, "speed")).String()
+	out.Tools = member.ToolCalls(native(out.NativeFields, "server_tool_use"))
+	if list := native(out.NativeFields, "iterations"); list != nil {
+		iterated(out, list, model)
+	}
+	if u.InferenceGeo != "" && u.InferenceGeo != noGeo {
+		out.InferenceGeo = u.InferenceGeo
+		out.NativeFields = append(out.NativeFields, word("inference_geo", u.InferenceGeo))
+	}
+	return out
+}
+
+// counts converts counts: the vendor's input_tokens are those neither read from
+// nor written to the cache (case U2).
+func (u *wireUsage) counts() *genwayv1.Usage {
 	out := &genwayv1.Usage{
 		InputTokens:           codec.Sum(count(u.InputTokens), count(u.CacheReadInputTokens), count(u.CacheCreationInputTokens)),
 		OutputTokens:          count(u.OutputTokens),
 		CacheReadInputTokens:  u.CacheReadInputTokens,
 		CacheWriteInputTokens: u.CacheCreationInputTokens,
-		NativeFields:          natives(u.Extra),
 	}
 	out.TotalTokens = codec.Sum(out.InputTokens, out.OutputTokens)
 	if c := u.CacheCreation; c != nil {
-		out.CacheWrite_5MInputTokens, out.CacheWrite_1HInputTokens = c.Ephemeral5m, c.Ephemeral1h
+		for _, w := range []struct {
+			ttl    string
+			tokens *int64
+		}{{"5m", c.Ephemeral5m}, {"1h", c.Ephemeral1h}} {
+			if w.tokens != nil {
+				out.CacheWrites = append(out.CacheWrites, &genwayv1.CacheWrite{Ttl: w.ttl, Tokens: *w.tokens})
+			}
+		}
+		out.CacheWrites = append(out.CacheWrites, member.CacheWrites(c.Extra)...)
 		out.NativeFields = append(out.NativeFields, nested("cache_creation", c.Extra)...)
 	}
 	if d := u.OutputTokensDetails; d != nil {
 		out.ThinkingTokens = d.ThinkingTokens
 		out.NativeFields = append(out.NativeFields, nested("output_tokens_details", d.Extra)...)
 	}
-	if u.InferenceGeo != "" && u.InferenceGeo != noGeo {
-		out.NativeFields = append(out.NativeFields, word("inference_geo", u.InferenceGeo))
-	}
 	return out
+}
+
+// iteration is an element of usage.iterations (SDK: BetaIterationsUsage).
+type iteration struct {
+	Type                     string         `json:"type"`
+	Model                    string         `json:"model"`
+	InputTokens              *int64         `json:"input_tokens"`
+	OutputTokens             *int64         `json:"output_tokens"`
+	CacheCreationInputTokens *int64         `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     *int64         `json:"cache_read_input_tokens"`
+	CacheCreation            *cacheCreation `json:"cache_creation"`
+}
+
+func (i *iteration) counts() *genwayv1.Usage {
+	w := wireUsage{
+		InputTokens: i.InputTokens, OutputTokens: i.OutputTokens, CacheCreation: i.CacheCreation,
+		CacheCreationInputTokens: i.CacheCreationInputTokens, CacheReadInputTokens: i.CacheReadInputTokens,
+	}
+	u := w.counts()
+	u.NativeFields = nil
+	return u
+}
+
+const (
+	iterationMessage  = "message"
+	iterationFallback = "fallback_message"
+)
+
+// iterated adds what iterations say of other models to a usage, and of what the same one did beside the answer.
+//
+// The totals are those of the model that serves: of the fallback_message if there is one, else of the answer. By the SDK's
+// BetaUsage a compaction is not in the totals, nor is an advisor_message; by its fallback middleware, nor is the message
+// of a model that declined. Any other entry is a call that the vendor bills as well. Where the totals are the sum
+// of all messages nevertheless, those of other models are taken out of them.
+func iterated(u *genwayv1.Usage, list jsontext.Value, model string) {
+	var all []iteration
+	member.Fit(list, &all)
+	serving := ""
+	for i := range all {
+		switch {
+		case all[i].Type == iterationFallback:
+			serving = all[i].Model
+			u.Model = serving
+		case all[i].Type == iterationMessage && serving == "" && all[i].Model == model:
+			serving = model
+		}
+	}
+	sum := &genwayv1.Usage{}
+	var messages []*genwayv1.ModelUsage
+	for i := range all {
+		it := &all[i]
+		other := &genwayv1.ModelUsage{Kind: it.Type, Model: it.Model, Usage: it.counts()}
+		switch {
+		case other.Usage.InputTokens == 0 && other.Usage.OutputTokens == 0:
+			continue // nothing is billed
+		case it.Type != iterationMessage && it.Type != iterationFallback:
+			u.Models = append(u.Models, other)
+			continue
+		case serving != "" && it.Model != "" && it.Model != serving:
+			u.Models = append(u.Models, other)
+			messages = append(messages, other)
+		}
+		sum.InputTokens, sum.OutputTokens = codec.Sum(sum.InputTokens, other.Usage.InputTokens), codec.Sum(sum.OutputTokens, other.Usage.OutputTokens)
+	}
+	if len(messages) == 0 || sum.InputTokens != u.InputTokens || sum.OutputTokens != u.OutputTokens {
+		return
+	}
+	for _, m := range messages {
+		subtract(u, m.Usage)
+	}
+}
+
+// subtract takes the counts of a part out of a sum.
+func subtract(sum, part *genwayv1.Usage) {
+	sum.InputTokens, sum.OutputTokens, sum.TotalTokens = sum.InputTokens-part.InputTokens, sum.OutputTokens-part.OutputTokens, sum.TotalTokens-part.TotalTokens
+	for _, n := range []struct{ from, part *int64 }{
+		{sum.CacheReadInputTokens, part.CacheReadInputTokens}, {sum.CacheWriteInputTokens, part.CacheWriteInputTokens},
+	} {
+		if n.from != nil && n.part != nil {
+			*n.from -= *n.part
+		}
+	}
+	for _, of := range part.CacheWrites {
+		for _, from := range sum.CacheWrites {
+			if from.Ttl == of.Ttl {
+				from.Tokens -= of.Tokens
+			}
+		}
+	}
+}
+
+// cacheWrites gives the tokens that a cache keeps for five minutes, and for an hour. Five minutes is the vendor's
+// default for what was written.
+func cacheWrites(u *genwayv1.Usage) (short, long int64) {
+	for _, w := range u.GetCacheWrites() {
+		switch w.GetTtl() {
+		case "5m":
+			short = w.GetTokens()
+		case "1h":
+			long = w.GetTokens()
+		}
+	}
+	if short == 0 && long == 0 {
+		short = u.GetCacheWriteInputTokens()
+	}
+	return short, long
 }
 
 // usage writes the usage member with every count of the vendor's Usage, zero where
@@ -100,10 +227,7 @@ func (w *writer) usage(u *genwayv1.Usage, tier string) {
 	w.Int("input_tokens", max(u.GetInputTokens()-read-write, 0))
 	w.Int("cache_creation_input_tokens", write)
 	w.Int("cache_read_input_tokens", read)
-	short, long := u.GetCacheWrite_5MInputTokens(), u.GetCacheWrite_1HInputTokens()
-	if u.GetCacheWrite_5MInputTokens() == 0 && u.GetCacheWrite_1HInputTokens() == 0 {
-		short = write // five minutes is the vendor's default
-	}
+	short, long := cacheWrites(u)
 	w.Object("cache_creation")
 	w.Int("ephemeral_5m_input_tokens", short)
 	w.Int("ephemeral_1h_input_tokens", long)

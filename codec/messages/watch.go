@@ -65,7 +65,7 @@ func (d *streamDecoder) watchStart(m *watchedMessage) events {
 	if d.started {
 		return nil
 	}
-	d.started = true
+	d.started, d.model = true, m.Model
 	return events{codec.Event(&genwayv1.TextStarted{Id: m.ID, Model: m.Model, Usage: d.Reported(), ServiceTier: d.usage.ServiceTier})}
 }
 
@@ -76,7 +76,7 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
 	if w.Type == "error" || w.Error.Kind() == '{' || w.Type == "" && len(w.Error) > 0 && w.Error.Kind() != 'n' {
 		return nil, false
 	}
-	resp := &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, Usage: w.Usage.canonical()}
+	resp := &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, Usage: w.Usage.canonical(w.Model)}
 	if w.Usage != nil {
 		resp.ServiceTier = w.Usage.ServiceTier
 	}

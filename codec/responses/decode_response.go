@@ -26,12 +26,12 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	case w.failed():
 		return nil, failure(w.Error, body)
 	case unfinished[w.Status]:
-		return nil, w.unfinished()
+		return nil, w.unfinished(body)
 	}
 	if w.empty() {
 		return nil, noOutput()
 	}
-	resp := w.head()
+	resp := w.head(body)
 	candidate := &genwayv1.Candidate{}
 	var thought *genwayv1.Seal
 	for i, raw := range w.Output {
@@ -68,9 +68,9 @@ func noOutput() error {
 }
 
 // unfinished is the failure of a response that has not been generated to its end.
-func (w *wireResponse) unfinished() error {
+func (w *wireResponse) unfinished(body []byte) error {
 	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is not finished: its status is %q", w.Status)
-	err.Usage = w.Usage.canonical()
+	err.Usage = w.usage(body)
 	return err
 }
 
@@ -103,11 +103,16 @@ func (w *wireResponse) reason() string {
 	return w.IncompleteDetails.Reason
 }
 
-// head is the answer but for its candidate.
-func (w *wireResponse) head() *genwayv1.GenerateTextResponse {
+// usage is all that the response, which body is, has used.
+func (w *wireResponse) usage(body []byte) *genwayv1.Usage {
+	return withTools(w.Usage.canonical(w.ServiceTier), body)
+}
+
+// head is the answer, which body is, but for its candidate.
+func (w *wireResponse) head(body []byte) *genwayv1.GenerateTextResponse {
 	return &genwayv1.GenerateTextResponse{
 		Id: w.ID, Model: w.Model, CreateTime: w.created(), ServiceTier: w.ServiceTier,
-		Usage: w.Usage.canonical(), NativeFields: w.natives(),
+		Usage: w.usage(body), NativeFields: w.natives(),
 	}
 }
 

@@ -90,17 +90,16 @@ func (Codec) ErrorUsage(err *fault.Error) *genwayv1.Usage {
 	if err == nil || err.Wire.GetProtocol() != protocol {
 		return nil
 	}
-	var w struct {
-		Usage    *wireUsage `json:"usage"`
-		Response struct {
-			Usage *wireUsage `json:"usage"`
-		} `json:"response"`
+	body := err.Wire.GetJson()
+	if response := member.Value(body, "response"); response != nil {
+		body = response
 	}
-	if json.Unmarshal(err.Wire.GetJson(), &w, member.Options()) != nil {
+	var w struct {
+		Usage       *wireUsage `json:"usage"`
+		ServiceTier string     `json:"service_tier"`
+	}
+	if json.Unmarshal(body, &w, member.Options()) != nil {
 		return nil
 	}
-	if w.Response.Usage != nil {
-		return w.Response.Usage.canonical()
-	}
-	return w.Usage.canonical()
+	return withTools(w.Usage.canonical(w.ServiceTier), body)
 }

@@ -393,7 +393,8 @@ func answer(t *rapid.T) *genwayv1.GenerateTextResponse {
 		ServiceTier: draw(t, "tier", "default", "priority"), NativeFields: natives(t, ""),
 	}
 	if rapid.Bool().Draw(t, "usage") {
-		resp.Usage = &genwayv1.Usage{InputTokens: *n(), OutputTokens: *n(), TotalTokens: *n() + 1, CacheReadInputTokens: n(),
+		in, out := *n(), *n()
+		resp.Usage = &genwayv1.Usage{InputTokens: in, OutputTokens: out, TotalTokens: in + out, ServiceTier: resp.ServiceTier, CacheReadInputTokens: n(),
 			CacheWriteInputTokens: n(), ThinkingTokens: n(), NativeFields: append(append(natives(t, ""), natives(t, "input_tokens_details.")...), natives(t, "output_tokens_details.")...)}
 	}
 	c := &genwayv1.Candidate{Parts: turn(t, true)}

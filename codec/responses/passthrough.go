@@ -38,7 +38,11 @@ func (Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) { return head
 
 // DecodeResponseHead implements codec.HeadDecoder.
 func (Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool) {
-	return heads.DecodeResponse(body)
+	resp, ok := heads.DecodeResponse(body)
+	if ok {
+		resp.Usage = withTools(resp.Usage, body)
+	}
+	return resp, ok
 }
 
 // requestHead decodes the light members of a request.
@@ -65,5 +69,5 @@ func responseHead(index *member.TopIndex) (*genwayv1.GenerateTextResponse, bool)
 	if _, ok := w.readHead(index); !ok || w.failed() {
 		return nil, false
 	}
-	return w.head(), true
+	return w.head(nil), true
 }

@@ -177,7 +177,7 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 		return failure(w.Error, data)
 	}
 	if unfinished[w.Status] {
-		return w.unfinished()
+		return w.unfinished(ev.Response)
 	}
 	if w.empty() && d.item == nil && len(d.finished) == 0 {
 		return noOutput()
@@ -191,12 +191,12 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	if err := d.outputs(w.Output); err != nil {
 		return err
 	}
-	d.end(&w, ev.Type)
+	d.end(&w, ev.Type, ev.Response)
 	return nil
 }
 
-// end closes the last part and gives the completed event.
-func (d *streamDecoder) end(w *wireResponse, kind string) {
+// end closes the last part and gives the completed event of a response, which body is.
+func (d *streamDecoder) end(w *wireResponse, kind string, body []byte) {
 	status := w.Status
 	if status == "" && kind == eventIncomplete {
 		status = statusIncomplete
@@ -205,7 +205,7 @@ func (d *streamDecoder) end(w *wireResponse, kind string) {
 	end.StopReason, end.NativeStopReason, end.NativeFields = decodeStop(status, w.reason(), d.called)
 	d.closePart(codec.Cut(end.StopReason))
 	d.emit(&genwayv1.TextCompleted{
-		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
+		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.usage(body),
 		ServiceTier: w.ServiceTier, NativeFields: w.natives(), Losses: d.losses.List(),
 	})
 	d.done, d.completed = true, true

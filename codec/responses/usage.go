@@ -1,8 +1,12 @@
 package responses
 
 import (
+	"bytes"
+	"cmp"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,12 +38,16 @@ const (
 	ofOutputDetails = "output_tokens_details."
 )
 
-func (u *wireUsage) canonical() *genwayv1.Usage {
+// writesByTTL is the member of input_tokens_details that counts the tokens written to a cache by their lifetime.
+const writesByTTL = "cache_write_tokens_details"
+
+// canonical converts the usage of a response that a tier has served.
+func (u *wireUsage) canonical(tier string) *genwayv1.Usage {
 	if u == nil {
 		return nil
 	}
 	out := &genwayv1.Usage{
-		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens, ServiceTier: tier,
 		CacheReadInputTokens:  u.InputTokensDetails.CachedTokens,
 		CacheWriteInputTokens: u.InputTokensDetails.CacheWriteTokens,
 		ThinkingTokens:        u.OutputTokensDetails.ReasoningTokens,
@@ -47,8 +55,64 @@ func (u *wireUsage) canonical() *genwayv1.Usage {
 	}
 	out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, ofInputDetails, u.InputTokensDetails.Extra)...)
 	out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, ofOutputDetails, u.OutputTokensDetails.Extra)...)
-	return out
+	out.CacheWrites = member.CacheWrites(member.Native(protocol, out.NativeFields, ofInputDetails+writesByTTL))
+	out.Tools = member.ToolCalls(member.Native(protocol, out.NativeFields, "server_side_tool_usage_details")) // xAI
+	return codec.Completed(out)
 }
+
+// billed is what a response says of usage outside of its member usage (SDK: BetaResponseToolUsage, SvgUsage).
+type billed struct {
+	Tools []struct {
+		Type  string `json:"type"`
+		Model string `json:"model"`
+	} `json:"tools"`
+	ToolUsage *struct {
+		ImageGen  jsontext.Value `json:"image_gen"`
+		WebSearch struct {
+			NumRequests int64 `json:"num_requests"`
+		} `json:"web_search"`
+	} `json:"tool_usage"`
+	Output []struct {
+		SvgUsage jsontext.Value `json:"svg_usage"`
+	} `json:"output"`
+}
+
+// withTools adds to a usage what a response, as it came, says beside it; most say nothing. Tools' own models bill tokens that are
+// not in the totals. Without a name an image model is called as its tool is.
+func withTools(u *genwayv1.Usage, response []byte) *genwayv1.Usage {
+	if !bytes.Contains(response, []byte(`"tool_usage"`)) && !bytes.Contains(response, []byte(`"svg_usage"`)) {
+		return u
+	}
+	var b billed
+	member.Fit(response, &b)
+	var models []*genwayv1.ModelUsage
+	var tools []*genwayv1.ToolUsage
+	if t := b.ToolUsage; t != nil {
+		if t.WebSearch.NumRequests != 0 {
+			tools = append(tools, &genwayv1.ToolUsage{Tool: "web_search", Calls: t.WebSearch.NumRequests})
+		}
+		model := imageTool
+		for _, tool := range b.Tools {
+			if tool.Type == imageTool {
+				model = cmp.Or(tool.Model, model)
+			}
+		}
+		models = append(models, openai.ModelUsage("image_gen", model, t.ImageGen)...)
+	}
+	for _, item := range b.Output {
+		models = append(models, openai.ModelUsage("svg", "", item.SvgUsage)...)
+	}
+	if len(models)+len(tools) == 0 {
+		return u
+	}
+	if u == nil {
+		u = &genwayv1.Usage{}
+	}
+	u.Models, u.Tools = append(u.Models, models...), append(u.Tools, tools...)
+	return u
+}
+
+const imageTool = "image_generation"
 
 // encodeUsage writes the usage member. The vendor's types require both details
 // objects, with zeros for what was not reported.
@@ -68,6 +132,9 @@ func encodeUsage(w *member.Writer, u *genwayv1.Usage, losses *codec.Losses) {
 	w.Object("input_tokens_details")
 	w.Int("cached_tokens", u.GetCacheReadInputTokens())
 	w.Int("cache_write_tokens", u.GetCacheWriteInputTokens())
+	if !member.HasNative(ofInput, writesByTTL) {
+		encodeCacheWrites(w, u.GetCacheWrites())
+	}
 	w.Spliced(extras(ofInput, "usage", losses))
 	w.End()
 	w.Int("output_tokens", u.OutputTokens)
@@ -77,5 +144,22 @@ func encodeUsage(w *member.Writer, u *genwayv1.Usage, losses *codec.Losses) {
 	w.End()
 	w.Int("total_tokens", total)
 	w.Spliced(extras(natives, "usage", losses))
+	w.End()
+}
+
+// encodeCacheWrites writes the counts of the lifetimes that the vendor has, if there are any.
+func encodeCacheWrites(w *member.Writer, writes []*genwayv1.CacheWrite) {
+	byTTL := map[string]int64{}
+	for _, c := range writes {
+		if c.GetTtl() == "12h" || c.GetTtl() == "30m" {
+			byTTL[c.GetTtl()] += c.GetTokens()
+		}
+	}
+	if len(byTTL) == 0 {
+		return
+	}
+	w.Object(writesByTTL)
+	w.Int("ttl_12h_tokens", byTTL["12h"])
+	w.Int("ttl_30m_tokens", byTTL["30m"])
 	w.End()
 }

@@ -56,7 +56,7 @@ func (d *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateT
 			return nil, false, failure(w.Error, data)
 		}
 		d.start(w)
-		d.end(w, ev.Type)
+		d.end(w, ev.Type, member.Value(data, "response"))
 		return d.events, true, nil
 	case eventFailed, eventError:
 		d.done = true
@@ -79,5 +79,5 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
 	if w.wire().refused() {
 		return nil, false
 	}
-	return w.wire().head(), true
+	return w.wire().head(body), true
 }

@@ -284,6 +284,7 @@ func TestGetUsage(t *testing.T) {
 	}
 	usage := ledger.Usage{
 		Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11,
+		CacheWrite30m: 12, CacheWrite12h: 13, ToolCalls: 14,
 	}
 	if err := f.store.Ledger().Write(t.Context(), process, []*ledger.Entry{
 		entry(1, "key_1", "m", start, ledger.Result{Outcome: ledger.OK, Usage: usage, Cost: 12, Price: "p", FirstEvent: 300 * time.Millisecond}),
@@ -301,6 +302,7 @@ func TestGetUsage(t *testing.T) {
 		{
 			Values: []string{"key_1", "ada"}, Requests: 1, Ok: 1, InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, CacheWrite_1HTokens: 5,
 			InputImageTokens: 6, InputAudioTokens: 7, ThinkingTokens: 8, OutputImageTokens: 9, OutputAudioTokens: 10, Images: 11, CostNanoDollars: 12,
+			CacheWrite_30MTokens: 12, CacheWrite_12HTokens: 13, ToolCalls: 14,
 			FirstEvents: first,
 		},
 		{Values: []string{"key_2", "ada"}, Requests: 1, Failed: 1, FirstEvents: &adminv1.FirstEvents{}},

@@ -6,6 +6,8 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -30,14 +32,37 @@ func loggedRequest(e ledger.Located) *adminv1.LoggedRequest {
 		m.Losses = strings.Split(e.Losses, ",")
 	}
 	if e.Outcome != ledger.Open && e.Outcome != ledger.Interrupted {
-		u := &e.Usage
-		m.Usage = &adminv1.RequestUsage{
-			InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, CacheWrite_1HTokens: u.CacheWrite1h,
-			ThinkingTokens: u.Thinking, InputImageTokens: u.InputImage, InputAudioTokens: u.InputAudio, OutputImageTokens: u.OutputImage,
-			OutputAudioTokens: u.OutputAudio, Images: u.Images, Source: string(e.UsageSource),
-		}
+		m.Usage = &adminv1.RequestUsage{Source: string(e.UsageSource)}
+		setKinds(m.Usage, &e.Usage)
+		m.Unpriced, m.Charges = e.IsUnpriced(), chargesOf(e.Entry)
 	}
 	return m
+}
+
+// chargesOf are an entry's charges as the contract has them; none where they cannot be read, which ledger check reports.
+func chargesOf(e *ledger.Entry) (list []*adminv1.RequestCharge) {
+	charges, _ := ledger.ParseCharges(e)
+	for i := range charges {
+		c := &charges[i]
+		m := &adminv1.RequestCharge{
+			Upstream: c.Upstream, Model: c.Model, Kind: c.Kind, ServiceTier: c.ServiceTier, Speed: c.Speed, InferenceGeo: c.InferenceGeo,
+			Usage: &adminv1.RequestUsage{}, ToolCalls: c.Calls, CostNanoDollars: c.Cost, Price: c.Price, Unpriced: c.Unpriced,
+		}
+		setKinds(m.Usage, &c.Usage)
+		list = append(list, m)
+	}
+	return list
+}
+
+// setKinds sets the fields of a message that have the names of ledger.Kinds.
+func setKinds(m proto.Message, u *ledger.Usage) {
+	to := m.ProtoReflect()
+	fields := to.Descriptor().Fields()
+	for _, k := range ledger.Kinds {
+		if n := *u.At(k); n != 0 {
+			to.Set(fields.ByName(protoreflect.Name(k.Name)), protoreflect.ValueOfInt64(n))
+		}
+	}
 }
 
 // timeline is what a request went through as the contract has it.

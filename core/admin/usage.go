@@ -82,16 +82,12 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 
 // usageRow is a row as the contract has it.
 func usageRow(r ledger.Row) *adminv1.UsageRow {
-	return &adminv1.UsageRow{
-		Values: r.Values, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled,
-		Interrupted: r.Interrupted, Open: r.Open,
-		InputTokens: r.Input, OutputTokens: r.Output, CacheReadTokens: r.CacheRead, CacheWriteTokens: r.CacheWrite,
-		CacheWrite_1HTokens: r.CacheWrite1h, ThinkingTokens: r.Thinking,
-		InputImageTokens: r.InputImage, InputAudioTokens: r.InputAudio,
-		OutputImageTokens: r.OutputImage, OutputAudioTokens: r.OutputAudio, Images: r.Images,
-		CostNanoDollars: r.Cost, Unpriced: r.Unpriced, Estimated: r.Estimated, Rejected: r.Rejected,
-		FirstEvents: firstEvents(r),
+	m := &adminv1.UsageRow{
+		Values: r.Values, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled, Interrupted: r.Interrupted, Open: r.Open,
+		CostNanoDollars: r.Cost, Unpriced: r.Unpriced, Estimated: r.Estimated, Rejected: r.Rejected, FirstEvents: firstEvents(r),
 	}
+	setKinds(m, &r.Usage)
+	return m
 }
 
 // firstEvents are a row's times to first events. Durations of no time are left out: without a first

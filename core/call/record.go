@@ -126,6 +126,8 @@ type Record struct {
 	// failure told the usage.
 	RawUsage *genwayv1.Usage
 	RawFinal bool
+	// ServedTier is the service tier that served the last attempt, by a header of its answer; empty where none says so.
+	ServedTier string
 	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
 	// events that it sends until then may go together.
 	Gathers bool
@@ -190,6 +192,8 @@ func (r *Record) StageSince(begin time.Time) Stage {
 type Spent struct {
 	// Upstream is the one that failed, Model what it was asked for.
 	Upstream, Model string
+	// ServedTier is that of the Record.
+	ServedTier string
 	// Usage is what it reported; nil for nothing, of a call that was Accepted.
 	Usage *genwayv1.Usage
 }

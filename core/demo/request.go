@@ -143,8 +143,13 @@ func (m *maker) answer(c *caller, asked *model, request *ledger.Request, stream 
 	if members := lost[[2]string{c.protocol, r.UpstreamProtocol}]; len(members) > 0 && m.rand.IntN(2) == 0 {
 		r.Losses = strings.Join(members, ",")
 	}
-	if p, ok := m.prices.FindFirst(r.Upstream, []string{r.Model, asked.name}, request.Start); ok && r.Usage != (ledger.Usage{}) {
-		r.Cost, r.Price = p.Cost(r.Usage), p.ID
+	if r.Usage != (ledger.Usage{}) {
+		c := ledger.Charge{Upstream: r.Upstream, Model: r.Model, Usage: r.Usage, Unpriced: true}
+		if p, ok := m.prices.FindFirst(price.Query{Upstream: r.Upstream, Models: []string{r.Model, asked.name}, At: request.Start}); ok {
+			c.Unpriced = false
+			p.Charge(&c)
+		}
+		r.Charge([]ledger.Charge{c})
 	}
 	r.Timeline = string(ledger.AppendTimeline(nil, &t, request, &r))
 	return r

@@ -3,8 +3,6 @@ package ledger
 import (
 	"time"
 	"unicode/utf8"
-
-	"github.com/genway/genway/core/amount"
 )
 
 // Outcome is what became of a request.
@@ -73,10 +71,15 @@ type Result struct {
 	Usage Usage
 	// UsageSource says where Usage is from.
 	UsageSource UsageSource
-	// Cost is what the usage costs, in nano-dollars, and Price the ID of the price it was
-	// reckoned by (core/price). Without a Price the cost is 0 and unknown.
+	// Cost is what the usage costs, in nano-dollars, and Price the ID of the price of the answer
+	// (core/price). Without a Price that is unknown.
 	Cost  int64
 	Price string
+	// Unpriced says that something that was used had no price. The cost is without it.
+	Unpriced bool
+	// Charges are what the usage and the cost are the sums of, as Charge keeps them; empty where that is one
+	// charge that the entry's own fields say.
+	Charges string
 	// Duration is from Start to the end; 0 where the process ended first.
 	Duration time.Duration
 	// FirstEvent is from Start to a stream's first event; 0 for none.
@@ -106,44 +109,17 @@ const (
 	Rejected UsageSource = "rejected"
 )
 
-// Usage is what a request used, in tokens by class, and in images. The figures are
-// the upstream's unless UsageSource says otherwise.
-type Usage struct {
-	// Input includes what was read from or written to a cache, Output includes
-	// thinking.
-	Input, Output int64
-	// Parts of Input. CacheWrite is of every lifetime; CacheWrite1h is the part of it
-	// that is kept an hour.
-	CacheRead, CacheWrite, CacheWrite1h, InputImage, InputAudio int64
-	// Parts of Output.
-	Thinking, OutputImage, OutputAudio int64
-	// Images is how many images were made by an image request.
-	Images int64
-}
-
-// Add adds another usage's figures. Sums saturate.
-func (u *Usage) Add(other Usage) {
-	sum(&u.Input, other.Input)
-	sum(&u.Output, other.Output)
-	sum(&u.CacheRead, other.CacheRead)
-	sum(&u.CacheWrite, other.CacheWrite)
-	sum(&u.CacheWrite1h, other.CacheWrite1h)
-	sum(&u.InputImage, other.InputImage)
-	sum(&u.InputAudio, other.InputAudio)
-	sum(&u.Thinking, other.Thinking)
-	sum(&u.OutputImage, other.OutputImage)
-	sum(&u.OutputAudio, other.OutputAudio)
-	sum(&u.Images, other.Images)
-}
-
-func sum(to *int64, more int64) { *to = amount.Sum(*to, more) }
-
 // Entry is one request in the ledger.
 type Entry struct {
 	// Number identifies a request among those of one process.
 	Number int64
 	Request
 	Result
+}
+
+// IsUnpriced reports whether something that was used had no price. Entries of older programs say so by their empty Price alone.
+func (r *Result) IsUnpriced() bool {
+	return r.Unpriced || r.Charges == "" && r.Price == "" && (r.Usage.Input > 0 || r.Usage.Output > 0 || r.Usage.Images > 0)
 }
 
 // maxText bounds a text that a caller or an upstream chose, in bytes.

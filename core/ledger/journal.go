@@ -45,8 +45,8 @@ const (
 	// journalRoom is how many bytes of each file are allocated ahead: two windows' entries
 	// of a busy core. What waits for a store that fails may need more.
 	journalRoom = 256 << 10
-	// maxRecord bounds an entry, whose texts are bounded.
-	maxRecord = 16 << 10
+	// maxRecord bounds an entry, whose texts and charges (MaxCharges) are bounded.
+	maxRecord = 1 << 20
 )
 
 // journalPattern finds the files in their directory.

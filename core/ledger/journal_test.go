@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -84,8 +85,8 @@ func recoveredLog(t *testing.T, dir string, began time.Time) (*recovering, strin
 // of one that has ended, whatever its store had by then.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	result := ledger.Result{Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "*", Upstream: "ü", Attempts: 2, Model: "m2", UsageSource: ledger.Estimated,
-		Usage: ledger.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11},
-		Cost:  -12, Price: "p", Duration: 13 * time.Microsecond, FirstEvent: 14 * time.Microsecond}
+		Usage: ledger.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11, CacheWrite30m: 12, CacheWrite12h: 13, ToolCalls: 14},
+		Cost:  -12, Price: "p", Unpriced: true, Charges: `[{"model":"m2"}]`, Duration: 13 * time.Microsecond, FirstEvent: 14 * time.Microsecond}
 	asked := ledger.Request{ID: "a", KeyID: "key", Owner: "o", Protocol: "messages", Method: "GenerateText", Model: "m\x00\xff", Start: begun}
 	dir := killed(t, func(r *ledger.Recorder) {
 		record, err := r.Open(t.Context(), asked)
@@ -225,6 +226,52 @@ func TestDamagedJournalsAreKept(t *testing.T) {
 			}
 			if _, err := os.Stat(file + c.kept); (c.kept == "-") == (err == nil) {
 				t.Errorf("%s%s: %v; there is %v", file, c.kept, err, must(filepath.Glob(filepath.Join(dir, "*"))))
+			}
+		})
+	}
+}
+
+// Records that older programs wrote lack what came later: they are recovered as they are.
+func TestJournalsOfOlderPrograms(t *testing.T) {
+	for name, less := range map[string]int{
+		"this one":                        0,
+		"before charges":                  1 + 4,     // an empty text and four zeros
+		"before timelines":                4 + 1 + 4, // and four empty texts
+		"cut where no program has ended":  3,
+		"cut where no program had ended":  2 + 1 + 4,
+		"cut in the texts of all of them": 4 + 1 + 4 + 1,
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := joined(t, killed(t, func(r *ledger.Recorder) {
+				for n := range 3 {
+					open(t, r, fmt.Sprint("request ", n))
+				}
+			}))
+			text, older := must(os.ReadFile(file)), []byte(nil)
+			older = append(older, text[:24]...)
+			for rest := text[24:]; ; {
+				size := int(binary.LittleEndian.Uint32(rest))
+				if size == 0 {
+					break
+				}
+				record := rest[8 : 8+size-less]
+				older = binary.LittleEndian.AppendUint32(older, uint32(len(record)))
+				older = append(binary.LittleEndian.AppendUint32(older, crc32.ChecksumIEEE(record)), record...)
+				rest = rest[8+size:]
+			}
+			if err := os.WriteFile(file, append(older, make([]byte, 4096)...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file, time.Now(), time.Now().Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			want := 3
+			if strings.HasPrefix(name, "cut") {
+				want = 0
+			}
+			store, log := recoveredLog(t, filepath.Dir(file), begun)
+			if len(store.recovered) != want || strings.Contains(log, "damaged") == (want > 0) {
+				t.Errorf("%d entries, want %d; the log has\n%s", len(store.recovered), want, log)
 			}
 		})
 	}

@@ -201,7 +201,7 @@ func RowOf(e *Entry) Row {
 	case Open:
 		r.Open = 1
 	}
-	if e.Price == "" && e.Usage.Input+e.Usage.Output+e.Usage.Images > 0 {
+	if e.IsUnpriced() {
 		r.Unpriced = 1
 	}
 	if e.UsageSource != Reported {

@@ -41,7 +41,7 @@ func BenchmarkSettle(b *testing.B) {
 	models := []string{"model-7-2026-01-01", "model-7", "fast"}
 	b.ReportAllocs()
 	for b.Loop() {
-		p, ok := c.FindFirst("openai", models, now)
+		p, ok := c.FindFirst(price.Query{Upstream: "openai", Models: models, At: now})
 		if !ok || p.Cost(used) == 0 {
 			b.Fatal(p)
 		}

@@ -23,6 +23,4 @@ func (b *Book) Find(upstream, model string, at time.Time) (Price, bool) {
 func (b *Book) ByID(id string) (Price, bool) { return b.current.Load().ByID(id) }
 
 // FindFirst is Catalogue.FindFirst of the current one.
-func (b *Book) FindFirst(upstream string, models []string, at time.Time) (Price, bool) {
-	return b.current.Load().FindFirst(upstream, models, at)
-}
+func (b *Book) FindFirst(q Query) (Price, bool) { return b.current.Load().FindFirst(q) }

@@ -11,18 +11,26 @@ import (
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
+	"github.com/genway/genway/core/ledger"
 )
 
 // Catalogue is the prices of one file. It does not change, is safe for concurrent use,
 // and a nil one finds nothing.
 type Catalogue struct {
 	names map[scope]history // of rows whose model is a name
-	globs map[string]*globs // of the others by upstream
+	globs map[scope]*globs  // of the others, by the rest of the scope
 	ids   map[string]Price
+	wild  []ledger.Terms // those of rows that have any
 }
 
 // scope is what the rows of a history have in common.
-type scope struct{ upstream, model string }
+type scope struct {
+	upstream, model string
+	terms           ledger.Terms
+}
+
+// anyTerm is a term of rows for all of them.
+const anyTerm = "*"
 
 // history is the rows of a scope, the latest first.
 type history []dated
@@ -47,10 +55,13 @@ type row struct {
 // New makes a catalogue of rows that Parse would take. Rows of the same upstream, model
 // and day are an error with the place of the second, $.prices[1].
 func New(rows []Row) (*Catalogue, error) {
-	c := &Catalogue{names: map[scope]history{}, globs: map[string]*globs{}, ids: map[string]Price{}}
+	c := &Catalogue{names: map[scope]history{}, globs: map[scope]*globs{}, ids: map[string]Price{}}
 	for i, row := range rows {
 		p := row.price()
-		key := scope{row.Upstream, row.Model}
+		key := scope{row.Upstream, row.Model, row.terms()}
+		if slices.Contains(key.terms.Words(), anyTerm) && !slices.Contains(c.wild, key.terms) {
+			c.wild = append(c.wild, key.terms)
+		}
 		if slices.ContainsFunc(c.names[key], func(d dated) bool { return d.from.Equal(row.From.Time) }) {
 			return nil, strict.Wrong(fmt.Sprintf("$.prices[%d]", i), "%s has a price from that day already", row.name())
 		}
@@ -60,10 +71,11 @@ func New(rows []Row) (*Catalogue, error) {
 	for key, h := range c.names {
 		slices.SortFunc(h, func(a, b dated) int { return b.from.Compare(a.from) })
 		if glob.Is(key.model) {
-			g := c.globs[key.upstream]
+			of := scope{upstream: key.upstream, terms: key.terms}
+			g := c.globs[of]
 			if g == nil {
 				g = &globs{}
-				c.globs[key.upstream] = g
+				c.globs[of] = g
 			}
 			g.rows = append(g.rows, row{key.model, h})
 			delete(c.names, key)
@@ -79,43 +91,76 @@ func New(rows []Row) (*Catalogue, error) {
 		}
 		g.index = glob.NewIndex(patterns)
 	}
+	slices.SortStableFunc(c.wild, func(a, b ledger.Terms) int { return cmp.Compare(anyTerms(a), anyTerms(b)) })
 	return c, nil
+}
+
+// anyTerms is how many terms are any.
+func anyTerms(t ledger.Terms) (n int) {
+	for _, word := range t.Words() {
+		if word == anyTerm {
+			n++
+		}
+	}
+	return n
 }
 
 // literal is how many characters of a glob are no star.
 func literal(pattern string) int { return len(pattern) - strings.Count(pattern, "*") }
 
-// Find gives the price of a model at an upstream at a time; an empty upstream finds only
-// rows that are for any.
-func (c *Catalogue) Find(upstream, model string, at time.Time) (Price, bool) {
-	return c.FindFirst(upstream, []string{model}, at)
+// Query says which price is meant.
+type Query struct {
+	// Upstream is where the model was used; empty finds only rows that are for any.
+	Upstream string
+	// Models are the names of the model, the most particular first: the one the upstream gives it in its answer, the
+	// one it was asked for. Empty ones are passed over.
+	Models []string
+	// Terms are how it was served.
+	ledger.Terms
+	At time.Time
 }
 
-// FindFirst is Find of a model that has several names: the one the upstream gives it in
-// its answer, the one it was asked for. Rows of the upstream go before rows of any;
-// within these names before globs, and globs with more characters before others; within
-// these the names in their order. Of the rows of a model the latest counts that is not
-// after at.
-func (c *Catalogue) FindFirst(upstream string, models []string, at time.Time) (Price, bool) {
+// Find gives the price of a model at an upstream at a time, served as is standard.
+func (c *Catalogue) Find(upstream, model string, at time.Time) (Price, bool) {
+	return c.FindFirst(Query{Upstream: upstream, Models: []string{model}, At: at})
+}
+
+// FindFirst gives the price that a query means. Rows of the upstream go before rows of any; within these
+// names before globs, and globs with more characters before others; within
+// these the rows of the terms before those of any terms, and the models' names in their order. Of the rows of a model the
+// latest counts that is not after the time. A row of other terms is none: what a tier costs is not what another one does.
+func (c *Catalogue) FindFirst(q Query) (Price, bool) {
 	if c == nil {
 		return Price{}, false
 	}
-	scopes := []string{upstream, ""}
-	if upstream == "" {
+	terms := append(make([]ledger.Terms, 0, 1), q.Terms)
+	for _, w := range c.wild {
+		if w != q.Terms && matches(w.ServiceTier, q.ServiceTier) && matches(w.Speed, q.Speed) && matches(w.InferenceGeo, q.InferenceGeo) {
+			terms = append(terms, w)
+		}
+	}
+	scopes := []string{q.Upstream, ""}
+	if q.Upstream == "" {
 		scopes = scopes[1:]
 	}
 	for _, u := range scopes {
-		for _, model := range models {
-			if p, ok := c.names[scope{u, model}].at(at); ok && model != "" {
-				return p, true
+		for _, t := range terms {
+			for _, model := range q.Models {
+				if p, ok := c.names[scope{u, model, t}].at(q.At); ok && model != "" {
+					return p, true
+				}
 			}
 		}
-		if p, ok := c.globs[u].find(models, at); ok {
-			return p, true
+		for _, t := range terms {
+			if p, ok := c.globs[scope{upstream: u, terms: t}].find(q.Models, q.At); ok {
+				return p, true
+			}
 		}
 	}
 	return Price{}, false
 }
+
+func matches(row, served string) bool { return row == anyTerm || row == served }
 
 // find gives the price of the first row that is for one of the models and has a price at that
 // time. Where it is for several of them, they have the same one.
@@ -181,12 +226,21 @@ func (h history) at(t time.Time) (Price, bool) {
 	return Price{}, false
 }
 
+// key is what a row is for, without the day: upstream:model+priority.
+func (r Row) key() string {
+	key := r.Model
+	if r.Upstream != "" {
+		key = r.Upstream + ":" + key
+	}
+	for _, word := range r.terms().Words() {
+		key += "+" + word
+	}
+	return key
+}
+
 // name is what a row is for: upstream:model@day.
 func (r Row) name() string {
-	name := r.Model
-	if r.Upstream != "" {
-		name = r.Upstream + ":" + name
-	}
+	name := r.key()
 	if !r.From.IsZero() {
 		name += "@" + r.From.String()
 	}
@@ -198,8 +252,11 @@ func (r Row) name() string {
 func (r Row) price() Price {
 	digest := sha256.Sum256([]byte(r.String()))
 	p := Price{ID: r.name() + "#" + hex.EncodeToString(digest[:4]), Rates: r.rates()}
-	if r.Image != nil {
+	switch {
+	case r.Image != nil:
 		p.Image = int64(*r.Image)
+	case len(r.Images) > 0:
+		p.Image = NoPrice
 	}
 	below := r.Classes
 	for _, t := range r.Tiers {
@@ -208,6 +265,12 @@ func (r Row) price() Price {
 	}
 	for _, i := range r.Images {
 		p.Variants = append(p.Variants, Variant{Size: i.Size, Quality: i.Quality, Image: int64(*i.Price)})
+	}
+	if len(r.PerCall) > 0 {
+		p.PerCall = make(map[string]int64, len(r.PerCall))
+		for tool, each := range r.PerCall {
+			p.PerCall[tool] = int64(each)
+		}
 	}
 	return p
 }

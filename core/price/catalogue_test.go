@@ -53,9 +53,9 @@ func day(t *testing.T, text string) time.Time {
 // what does not change.
 func TestParse(t *testing.T) {
 	p, ok := parse(t, catalogue).Find("", "sonnet", day(t, "2026-02-28"))
-	base := price.Rates{Input: 3e9, Output: 15e9, CacheRead: 3e8, CacheWrite: 375e7, CacheWrite1h: 6e9, Thinking: 15e9,
+	base := price.Rates{Input: 3e9, Output: 15e9, CacheRead: 3e8, CacheWrite: 375e7, CacheWrite30m: 375e7, CacheWrite1h: 6e9, CacheWrite12h: 375e7, Thinking: 15e9,
 		InputImage: 3e9, InputAudio: 3e9, OutputImage: 15e9, OutputAudio: 15e9}
-	second := price.Rates{Input: 6e9, Output: 225e8, CacheRead: 6e8, CacheWrite: 375e7, CacheWrite1h: 6e9, Thinking: 225e8,
+	second := price.Rates{Input: 6e9, Output: 225e8, CacheRead: 6e8, CacheWrite: 375e7, CacheWrite30m: 375e7, CacheWrite1h: 6e9, CacheWrite12h: 375e7, Thinking: 225e8,
 		InputImage: 6e9, InputAudio: 6e9, OutputImage: 225e8, OutputAudio: 225e8}
 	third := second
 	third.Output, third.Thinking, third.OutputImage, third.OutputAudio = 3e10, 3e10, 3e10, 3e10
@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 		{"none", "u", []string{"opus"}, "2026-03-01", ""},
 		{"no name", "local", []string{""}, "2026-03-01", ""},
 	} {
-		p, ok := c.FindFirst(q.upstream, q.models, day(t, q.at))
+		p, ok := c.FindFirst(price.Query{Upstream: q.upstream, Models: q.models, At: day(t, q.at)})
 		got, _, _ := strings.Cut(p.ID, "#")
 		if got != q.want || ok != (q.want != "") {
 			t.Errorf("%s: %s, want %s", q.name, p.ID, q.want)
@@ -238,7 +238,7 @@ func TestBook(t *testing.T) {
 		t.Error("an empty book finds something")
 	}
 	b.Swap(parse(t, catalogue))
-	if _, ok := b.FindFirst("", []string{"x", "sonnet"}, time.Now()); !ok {
+	if _, ok := b.FindFirst(price.Query{Models: []string{"x", "sonnet"}, At: time.Now()}); !ok {
 		t.Error("what is in it is not found")
 	}
 	b.Swap(nil)

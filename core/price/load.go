@@ -65,6 +65,8 @@ func (r Row) validate(at string) error {
 		return strict.Wrong(at+".model", "it has %d bytes; at most %d fit", len(r.Model), maxName)
 	case len(r.Upstream) > maxName:
 		return strict.Wrong(at+".upstream", "it has %d bytes; at most %d fit", len(r.Upstream), maxName)
+	case len(r.key()) > 2*maxName:
+		return strict.Wrong(at, "upstream, model and how they are served have %d bytes; at most %d fit", len(r.key()), 2*maxName)
 	case r.Input == nil && (r.Output != nil || r.Image == nil && len(r.Images) == 0):
 		return strict.Wrong(at, "input is missing: dollars per million tokens, 0 for none")
 	case r.Output == nil && r.Input != nil:
@@ -84,6 +86,11 @@ func (r Row) validate(at string) error {
 			if earlier.Size == image.Size && earlier.Quality == image.Quality {
 				return strict.Wrong(here, "this size and quality has a price already")
 			}
+		}
+	}
+	for tool := range r.PerCall {
+		if tool == "" || len(tool) > maxName {
+			return strict.Wrong(at+".per_call", "%q is no name of a tool, as web_search is", tool)
 		}
 	}
 	below := int64(0)

@@ -10,16 +10,13 @@ import (
 // million is how many tokens a rate is for.
 const million = 1_000_000
 
-// Rates are prices by class, in nano-dollars per million tokens; 0 is free. They are
-// final: a class without a price of its own has got that of the class it is part of.
-type Rates struct {
-	Input, Output            int64
-	CacheRead, CacheWrite    int64
-	CacheWrite1h             int64 // of what is kept an hour, part of the written
-	Thinking                 int64
-	InputImage, InputAudio   int64
-	OutputImage, OutputAudio int64
-}
+// Rates are prices by kind, in nano-dollars per million tokens; 0 is free. They are
+// final: a kind without a price of its own has that of its whole. Images and calls of tools have
+// their prices elsewhere.
+type Rates ledger.Quantities[int64]
+
+// At is the rate of a kind.
+func (r *Rates) At(k *ledger.Kind) *int64 { return (*ledger.Quantities[int64])(r).At(k) }
 
 // Tier is the rates of requests with a large input.
 type Tier struct {
@@ -34,13 +31,18 @@ type Price struct {
 	ID string
 	// Rates are those of requests that no tier is for.
 	Rates
-	// Image is nano-dollars for each image made.
+	// Image is nano-dollars for each image made, or NoPrice.
 	Image int64
 	// Tiers are in ascending order of their bounds.
 	Tiers []Tier
 	// Variants are the images of a size or a quality that cost other than Image.
 	Variants []Variant
+	// PerCall is nano-dollars for each call of a hosted tool, by the tool's name.
+	PerCall map[string]int64
 }
+
+// NoPrice is the price of an image that has none.
+const NoPrice = -1
 
 // Variant is what an image of a size, a quality or both costs.
 type Variant struct {
@@ -59,27 +61,39 @@ type Variant struct {
 func (p Price) Cost(u ledger.Usage) int64 {
 	r := p.rates(u.Input)
 	var sum total
-	left := max(u.Input, 0)
-	for _, part := range []struct{ tokens, rate int64 }{
-		{u.CacheRead, r.CacheRead},
-		{min(u.CacheWrite1h, u.CacheWrite), r.CacheWrite1h},
-		{u.CacheWrite - max(min(u.CacheWrite1h, u.CacheWrite), 0), r.CacheWrite},
-		{u.InputAudio, r.InputAudio},
-		{u.InputImage, r.InputImage},
-		{left, r.Input},
-	} {
-		left -= sum.add(min(max(part.tokens, 0), left), part.rate)
-	}
-	left = max(u.Output, 0)
-	for _, part := range []struct{ tokens, rate int64 }{
-		{u.OutputAudio, r.OutputAudio},
-		{u.OutputImage, r.OutputImage},
-		{u.Thinking, r.Thinking},
-		{left, r.Output},
-	} {
-		left -= sum.add(min(max(part.tokens, 0), left), part.rate)
+	for _, k := range ledger.Kinds {
+		if k.Price != "" && k.Whole == nil {
+			r.pay(&sum, &u, k, amount.Max)
+		}
 	}
 	return amount.Bound(amount.Sum(sum.nearest(), amount.Times(u.Images, p.Image)))
+}
+
+// pay adds what a kind and its parts cost, of which no more than most tokens are left to be paid. It returns
+// the tokens.
+func (r *Rates) pay(to *total, u *ledger.Usage, k *ledger.Kind, most int64) int64 {
+	tokens := min(max(*u.At(k), 0), most)
+	if tokens == 0 {
+		return 0
+	}
+	left := tokens
+	for _, part := range k.Parts {
+		left -= r.pay(to, u, part, left)
+	}
+	to.add(left, *r.At(k))
+	return tokens
+}
+
+// Charge sets what a charge costs by this price, and whether something of it has no price.
+func (p Price) Charge(c *ledger.Charge) {
+	c.Price, c.Cost = p.ID, p.Cost(c.Usage)
+	c.Unpriced = c.Unpriced || c.Usage.Images > 0 && p.Image == NoPrice
+	for tool, calls := range c.Calls {
+		each, priced := p.PerCall[tool]
+		c.Cost = amount.Sum(c.Cost, amount.Times(calls, each))
+		c.Unpriced = c.Unpriced || calls > 0 && !priced
+	}
+	c.Cost = amount.Bound(c.Cost)
 }
 
 // Most is an upper bound of Cost, in nano-dollars, for usage of at most so many input
@@ -143,25 +157,32 @@ func (p Price) rates(input int64) Rates {
 // ByName gives the rates that are not free of a request with so many tokens of input, by the
 // names of a price list.
 func (p Price) ByName(input int64) map[string]int64 {
-	r := p.rates(input)
 	named := map[string]int64{}
-	for name, rate := range map[string]int64{
-		"input": r.Input, "output": r.Output, "cache_read": r.CacheRead, "cache_write": r.CacheWrite, "cache_write_1h": r.CacheWrite1h,
-		"thinking": r.Thinking, "input_image": r.InputImage, "input_audio": r.InputAudio, "output_image": r.OutputImage,
-		"output_audio": r.OutputAudio, "image": p.Image,
-	} {
-		if rate > 0 {
-			named[name] = rate
+	for _, r := range append(p.rates(input).Named(), NamedRate{"image", p.Image}) {
+		if r.Nanos > 0 {
+			named[r.Name] = r.Nanos
 		}
+	}
+	for tool, each := range p.PerCall {
+		named["per_call."+tool] = each
 	}
 	return named
 }
 
 // most is the dearest input and the dearest output, rounded up.
-func (r Rates) most(input, output int64) int64 {
+func (r *Rates) most(input, output int64) int64 {
+	var dearest Rates
+	for _, k := range ledger.Kinds {
+		whole := k
+		for whole.Whole != nil {
+			whole = whole.Whole
+		}
+		to := dearest.At(whole)
+		*to = max(*to, *r.At(k))
+	}
 	var sum total
-	sum.add(input, max(r.Input, r.CacheRead, r.CacheWrite, r.CacheWrite1h, r.InputImage, r.InputAudio))
-	sum.add(output, max(r.Output, r.Thinking, r.OutputImage, r.OutputAudio))
+	sum.add(input, dearest.Input)
+	sum.add(output, dearest.Output)
 	return sum.up()
 }
 
@@ -169,13 +190,12 @@ func (r Rates) most(input, output int64) int64 {
 // the terms of a request cannot exceed it.
 type total struct{ high, low uint64 }
 
-// add adds a term and gives its tokens. Neither factor may be below 0.
-func (t *total) add(tokens, rate int64) int64 {
+// add adds a term. tokens may not be below 0.
+func (t *total) add(tokens, rate int64) {
 	high, low := bits.Mul64(uint64(tokens), uint64(max(rate, 0)))
 	var carry uint64
 	t.low, carry = bits.Add64(t.low, low, 0)
 	t.high, _ = bits.Add64(t.high, high, carry)
-	return tokens
 }
 
 // nearest is the sum in nano-dollars, halves up.
@@ -202,11 +222,13 @@ type NamedRate struct {
 	Nanos int64
 }
 
-// Named gives the classes in the order of a file.
+// Named gives the rates in the order of a file.
 func (r Rates) Named() []NamedRate {
-	return []NamedRate{
-		{"input", r.Input}, {"output", r.Output}, {"cache_read", r.CacheRead}, {"cache_write", r.CacheWrite},
-		{"cache_write_1h", r.CacheWrite1h}, {"thinking", r.Thinking}, {"input_image", r.InputImage},
-		{"input_audio", r.InputAudio}, {"output_image", r.OutputImage}, {"output_audio", r.OutputAudio},
+	var named []NamedRate
+	for _, k := range ledger.Kinds {
+		if k.Price != "" {
+			named = append(named, NamedRate{k.Price, *r.At(k)})
+		}
 	}
+	return named
 }

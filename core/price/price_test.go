@@ -15,11 +15,13 @@ import (
 func rates(t *rapid.T) price.Rates {
 	draw := rapid.OneOf(rapid.Int64Range(0, 1_000_000_000_000), rapid.Int64Range(0, 3))
 	one := func(class string) int64 { return draw.Draw(t, class) }
-	return price.Rates{
-		Input: one("input"), Output: one("output"), CacheRead: one("cache read"), CacheWrite: one("cache write"),
-		CacheWrite1h: one("cache write 1h"), Thinking: one("thinking"), InputImage: one("input image"),
-		InputAudio: one("input audio"), OutputImage: one("output image"), OutputAudio: one("output audio"),
+	var r price.Rates
+	for _, k := range ledger.Kinds {
+		if k.Price != "" {
+			*r.At(k) = one(k.Name)
+		}
 	}
+	return r
 }
 
 // tiered draws a price with up to two tiers.
@@ -46,7 +48,7 @@ func usage(t *rapid.T) ledger.Usage {
 	u.CacheRead, u.CacheWrite, u.InputAudio, u.InputImage = part("read", &in), part("write", &in), part("audio", &in), part("image", &in)
 	u.OutputAudio, u.OutputImage, u.Thinking = part("out audio", &out), part("out image", &out), part("thinking", &out)
 	written := u.CacheWrite
-	u.CacheWrite1h = part("1h", &written)
+	u.CacheWrite30m, u.CacheWrite1h, u.CacheWrite12h = part("30m", &written), part("1h", &written), part("12h", &written)
 	return u
 }
 
@@ -64,7 +66,8 @@ func TestCostIsTheSumOfTheClasses(t *testing.T) {
 		sum := big.NewInt(500_000)
 		for _, c := range [][2]int64{
 			{u.Input - u.CacheRead - u.CacheWrite - u.InputAudio - u.InputImage, r.Input}, {u.CacheRead, r.CacheRead},
-			{u.CacheWrite - u.CacheWrite1h, r.CacheWrite}, {u.CacheWrite1h, r.CacheWrite1h}, {u.InputAudio, r.InputAudio},
+			{u.CacheWrite - u.CacheWrite30m - u.CacheWrite1h - u.CacheWrite12h, r.CacheWrite}, {u.CacheWrite30m, r.CacheWrite30m},
+			{u.CacheWrite1h, r.CacheWrite1h}, {u.CacheWrite12h, r.CacheWrite12h}, {u.InputAudio, r.InputAudio},
 			{u.InputImage, r.InputImage}, {u.Output - u.OutputAudio - u.OutputImage - u.Thinking, r.Output},
 			{u.OutputAudio, r.OutputAudio}, {u.OutputImage, r.OutputImage}, {u.Thinking, r.Thinking},
 		} {
@@ -84,10 +87,11 @@ func TestMostIsABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := tiered(t)
 		any64 := rapid.Int64Range(-5, 1_000_000)
-		u := ledger.Usage{
-			Input: any64.Draw(t, "in"), Output: any64.Draw(t, "out"), CacheRead: any64.Draw(t, "read"), CacheWrite: any64.Draw(t, "write"),
-			CacheWrite1h: any64.Draw(t, "1h"), InputImage: any64.Draw(t, "image"), InputAudio: any64.Draw(t, "audio"),
-			Thinking: any64.Draw(t, "thinking"), OutputImage: any64.Draw(t, "out image"), OutputAudio: any64.Draw(t, "out audio"),
+		var u ledger.Usage
+		for _, k := range ledger.Kinds {
+			if k.Price != "" {
+				*u.At(k) = any64.Draw(t, k.Name)
+			}
 		}
 		most := p.Most(u.Input+rapid.Int64Range(0, 300_000).Draw(t, "more in"), u.Output+rapid.Int64Range(0, 9).Draw(t, "more out"))
 		if cost := p.Cost(u); cost > most || cost < 0 {
@@ -100,28 +104,24 @@ func TestMostIsABound(t *testing.T) {
 // dearest tier.
 func TestMostIsTheDearestClass(t *testing.T) {
 	const n = 1000
-	for name, c := range map[string]struct {
-		rate func(*price.Rates) *int64
-		used ledger.Usage
-	}{
-		"input":          {func(r *price.Rates) *int64 { return &r.Input }, ledger.Usage{Input: n}},
-		"cache read":     {func(r *price.Rates) *int64 { return &r.CacheRead }, ledger.Usage{Input: n, CacheRead: n}},
-		"cache write":    {func(r *price.Rates) *int64 { return &r.CacheWrite }, ledger.Usage{Input: n, CacheWrite: n}},
-		"cache write 1h": {func(r *price.Rates) *int64 { return &r.CacheWrite1h }, ledger.Usage{Input: n, CacheWrite: n, CacheWrite1h: n}},
-		"input image":    {func(r *price.Rates) *int64 { return &r.InputImage }, ledger.Usage{Input: n, InputImage: n}},
-		"input audio":    {func(r *price.Rates) *int64 { return &r.InputAudio }, ledger.Usage{Input: n, InputAudio: n}},
-		"output":         {func(r *price.Rates) *int64 { return &r.Output }, ledger.Usage{Output: n}},
-		"thinking":       {func(r *price.Rates) *int64 { return &r.Thinking }, ledger.Usage{Output: n, Thinking: n}},
-		"output image":   {func(r *price.Rates) *int64 { return &r.OutputImage }, ledger.Usage{Output: n, OutputImage: n}},
-		"output audio":   {func(r *price.Rates) *int64 { return &r.OutputAudio }, ledger.Usage{Output: n, OutputAudio: n}},
-	} {
-		p := price.Price{Rates: price.Rates{Input: 1e6, Output: 1e6, CacheRead: 1e6, CacheWrite: 1e6, CacheWrite1h: 1e6, Thinking: 1e6, InputImage: 1e6, InputAudio: 1e6, OutputImage: 1e6, OutputAudio: 1e6}}
-		*c.rate(&p.Rates) = 5e6
-		if cost, most := p.Cost(c.used), p.Most(c.used.Input, c.used.Output); cost != 5*n || most != cost {
+	for _, dear := range ledger.Kinds {
+		if dear.Price == "" {
+			continue
+		}
+		var p price.Price
+		for _, k := range ledger.Kinds {
+			*p.At(k) = 1e6
+		}
+		*p.At(dear) = 5e6
+		name, used := dear.Name, ledger.Usage{}
+		for k := dear; k != nil; k = k.Whole {
+			*used.At(k) = n
+		}
+		if cost, most := p.Cost(used), p.Most(used.Input, used.Output); cost != 5*n || most != cost {
 			t.Errorf("%s: cost %d, most %d", name, cost, most)
 		}
 		tiered := price.Price{Rates: price.Rates{Input: 1, Output: 1}, Tiers: []price.Tier{{Above: n - 1, Rates: p.Rates}}}
-		if used := c.used; used.Input > 0 {
+		if used := used; used.Input > 0 {
 			if cost, most := tiered.Cost(used), tiered.Most(used.Input, used.Output); cost != 5*n || most != cost {
 				t.Errorf("%s, in a tier: cost %d, most %d", name, cost, most)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/genway/genway/core/ledger"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
@@ -17,6 +18,11 @@ type Row struct {
 	// From is the day, of UTC, its requests begin on at the earliest; the zero day is
 	// ever since.
 	From Day `yaml:"from,omitempty"`
+	// ServiceTier, Speed and InferenceGeo are what the price is for requests of that were so served, in the vendors' words; empty
+	// is the vendor's standard, * is any.
+	ServiceTier  string `yaml:"service_tier,omitempty"`
+	Speed        string `yaml:"speed,omitempty"`
+	InferenceGeo string `yaml:"inference_geo,omitempty"`
 	// Classes are the prices of tokens. Input and output are required unless images
 	// have a price.
 	Classes `yaml:",inline"`
@@ -26,22 +32,19 @@ type Row struct {
 	Images []ImageRow `yaml:"images,omitempty"`
 	// Tiers are the prices of requests with a large input, in ascending order.
 	Tiers []TierRow `yaml:"tiers,omitempty"`
+	// PerCall is dollars for each call of a hosted tool, by the tool's name: web_search.
+	PerCall map[string]Dollars `yaml:"per_call,omitempty"`
 }
 
-// Classes are dollars per million tokens. A class without one costs what the class it
-// is part of does; 0 is free.
-type Classes struct {
-	Input        *Dollars `yaml:"input,omitempty"`
-	Output       *Dollars `yaml:"output,omitempty"`
-	CacheRead    *Dollars `yaml:"cache_read,omitempty"`
-	CacheWrite   *Dollars `yaml:"cache_write,omitempty"`
-	CacheWrite1h *Dollars `yaml:"cache_write_1h,omitempty"`
-	Thinking     *Dollars `yaml:"thinking,omitempty"`
-	InputImage   *Dollars `yaml:"input_image,omitempty"`
-	InputAudio   *Dollars `yaml:"input_audio,omitempty"`
-	OutputImage  *Dollars `yaml:"output_image,omitempty"`
-	OutputAudio  *Dollars `yaml:"output_audio,omitempty"`
-}
+// terms are how requests are served that the row is for.
+func (r Row) terms() ledger.Terms { return ledger.NewTerms(r.ServiceTier, r.Speed, r.InferenceGeo) }
+
+// Classes are dollars per million tokens, by the keys of ledger.Kinds. A class without one costs what
+// the class it is part of does; 0 is free.
+type Classes ledger.Quantities[*Dollars]
+
+// at is the price of a kind.
+func (c *Classes) at(k *ledger.Kind) **Dollars { return (*ledger.Quantities[*Dollars])(c).At(k) }
 
 // ImageRow is the price of images of a size, a quality or both.
 type ImageRow struct {
@@ -82,27 +85,12 @@ func ParseDay(text string) (Day, error) {
 
 func (d Day) String() string { return d.Format(time.DateOnly) }
 
-// fields are the classes in their order in a file, each with its key.
-func (c *Classes) fields() []classField {
-	return []classField{
-		{"input", &c.Input}, {"output", &c.Output}, {"cache_read", &c.CacheRead}, {"cache_write", &c.CacheWrite},
-		{"cache_write_1h", &c.CacheWrite1h}, {"thinking", &c.Thinking}, {"input_image", &c.InputImage},
-		{"input_audio", &c.InputAudio}, {"output_image", &c.OutputImage}, {"output_audio", &c.OutputAudio},
-	}
-}
-
-type classField struct {
-	key   string
-	value **Dollars
-}
-
 // over gives the classes with those of below where they have none.
 func (c *Classes) over(below Classes) Classes {
 	sum := *c
-	under := below.fields()
-	for i, f := range sum.fields() {
-		if *f.value == nil {
-			*f.value = *under[i].value
+	for _, k := range ledger.Kinds {
+		if to := sum.at(k); *to == nil {
+			*to = *below.at(k)
 		}
 	}
 	return sum
@@ -111,26 +99,12 @@ func (c *Classes) over(below Classes) Classes {
 // rates gives each class its price, or that of the class it is part of.
 func (c *Classes) rates() Rates {
 	var r Rates
-	for _, f := range []struct {
-		to   *int64
-		from []*Dollars
-	}{
-		{&r.Input, []*Dollars{c.Input}},
-		{&r.Output, []*Dollars{c.Output}},
-		{&r.CacheRead, []*Dollars{c.CacheRead, c.Input}},
-		{&r.CacheWrite, []*Dollars{c.CacheWrite, c.Input}},
-		{&r.CacheWrite1h, []*Dollars{c.CacheWrite1h, c.CacheWrite, c.Input}},
-		{&r.Thinking, []*Dollars{c.Thinking, c.Output}},
-		{&r.InputImage, []*Dollars{c.InputImage, c.Input}},
-		{&r.InputAudio, []*Dollars{c.InputAudio, c.Input}},
-		{&r.OutputImage, []*Dollars{c.OutputImage, c.Output}},
-		{&r.OutputAudio, []*Dollars{c.OutputAudio, c.Output}},
-	} {
-		for _, d := range f.from {
-			if d != nil {
-				*f.to = int64(*d)
-				break
-			}
+	for _, k := range ledger.Kinds { // a whole precedes its parts
+		switch d := *c.at(k); {
+		case d != nil:
+			*r.At(k) = int64(*d)
+		case k.Whole != nil:
+			*r.At(k) = *r.At(k.Whole)
 		}
 	}
 	return r

@@ -3,9 +3,13 @@ package price
 import (
 	"bufio"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/genway/genway/core/ledger"
 )
 
 // Write writes a catalogue file, a line for each row.
@@ -32,6 +36,11 @@ func (r Row) String() string {
 	if !r.From.IsZero() {
 		pairs = append(pairs, "from: "+r.From.String())
 	}
+	for _, term := range [][2]string{{"service_tier", r.ServiceTier}, {"speed", r.Speed}, {"inference_geo", r.InferenceGeo}} {
+		if term[1] != "" {
+			pairs = append(pairs, term[0]+": "+word(term[1]))
+		}
+	}
 	pairs = append(pairs, r.pairs()...)
 	if r.Image != nil {
 		pairs = append(pairs, "image: "+r.Image.String())
@@ -49,15 +58,22 @@ func (r Row) String() string {
 	pairs = list(pairs, "tiers", r.Tiers, func(t TierRow) []string {
 		return append([]string{"above: " + strconv.FormatInt(t.Above, 10)}, t.pairs()...)
 	})
+	if len(r.PerCall) > 0 {
+		var calls []string
+		for _, tool := range slices.Sorted(maps.Keys(r.PerCall)) {
+			calls = append(calls, word(tool)+": "+r.PerCall[tool].String())
+		}
+		pairs = append(pairs, "per_call: {"+strings.Join(calls, ", ")+"}")
+	}
 	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
 // pairs are the classes that have a price.
 func (c *Classes) pairs() []string {
 	var pairs []string
-	for _, f := range c.fields() {
-		if *f.value != nil {
-			pairs = append(pairs, f.key+": "+(*f.value).String())
+	for _, k := range ledger.Kinds {
+		if d := *c.at(k); d != nil {
+			pairs = append(pairs, k.Price+": "+d.String())
 		}
 	}
 	return pairs

@@ -201,7 +201,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 			a.drain = d
 			err := try(ctx, a)
 			if usage := usageOf(record, err); err != nil && (usage != nil || record.Accepted) {
-				failed = &call.Spent{Upstream: record.Upstream, Model: record.TargetModel, Usage: usage}
+				failed = &call.Spent{Upstream: record.Upstream, Model: record.TargetModel, ServedTier: record.ServedTier, Usage: usage}
 			}
 			return err
 		})

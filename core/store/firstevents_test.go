@@ -20,6 +20,16 @@ var firstEventColumns = func() []string {
 	return columns
 }()
 
+// withoutQuantities undoes migrations/00018_quantities.sql.
+func withoutQuantities() (undo []string) {
+	for _, table := range []string{"ledger", "ledger_rollups", "ledger_days"} {
+		for _, column := range []string{"cache_write_30m_tokens", "cache_write_12h_tokens", "tool_calls"} {
+			undo = append(undo, "ALTER TABLE "+table+" DROP COLUMN "+column)
+		}
+	}
+	return append(undo, "ALTER TABLE ledger DROP COLUMN unpriced", "ALTER TABLE ledger DROP COLUMN charges")
+}
+
 // Sums of before the times to first events say that these are not known, beside those that are, by
 // whatever a report is. A check of the ledger takes them as they are.
 func TestFirstEventsOfOldSums(t *testing.T) {
@@ -34,7 +44,7 @@ func TestFirstEventsOfOldSums(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		undo := []string{"ALTER TABLE ledger_processes DROP COLUMN partitions"} // of a later step
+		undo := append(withoutQuantities(), "ALTER TABLE ledger_processes DROP COLUMN partitions") // of later steps
 		for _, column := range firstEventColumns {
 			undo = append(undo, "ALTER TABLE ledger_rollups DROP COLUMN "+column, "ALTER TABLE ledger_days DROP COLUMN "+column)
 		}

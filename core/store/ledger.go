@@ -131,13 +131,17 @@ func entries(ctx context.Context, query func(context.Context, string, ...any) (*
 // scanEntry reads an entry, and what the statement has behind it.
 func scanEntry(rows *result, more ...any) (*ledger.Entry, error) {
 	e := &ledger.Entry{}
-	var start, duration, firstEvent int64
-	err := rows.Scan(append([]any{&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start, &e.TraceID,
+	var start, duration, firstEvent, unpriced int64
+	into := []any{
+		&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start, &e.TraceID,
 		&e.Outcome, &e.Kind, &e.Reason, &e.Route, &e.Upstream, &e.Attempts, &e.Result.Model,
-		&e.Usage.Input, &e.Usage.Output, &e.Usage.CacheRead, &e.Usage.CacheWrite, &e.Usage.CacheWrite1h,
-		&e.Usage.InputImage, &e.Usage.InputAudio, &e.Usage.Thinking, &e.Usage.OutputImage, &e.Usage.OutputAudio, &e.Usage.Images,
-		&e.Cost, &e.Price, &e.UsageSource, &duration, &firstEvent, &e.UpstreamProtocol, &e.Losses, &e.Timeline}, more...)...)
-	e.Start = time.UnixMicro(start).UTC()
+		&e.Cost, &e.Price, &e.UsageSource, &duration, &firstEvent, &e.UpstreamProtocol, &e.Losses, &e.Timeline, &unpriced, &e.Charges,
+	}
+	for _, k := range ledger.Kinds {
+		into = append(into, e.Usage.At(k))
+	}
+	err := rows.Scan(append(into, more...)...)
+	e.Start, e.Unpriced = time.UnixMicro(start).UTC(), unpriced != 0
 	e.Duration, e.FirstEvent = time.Duration(duration)*time.Microsecond, time.Duration(firstEvent)*time.Microsecond
 	return e, err
 }

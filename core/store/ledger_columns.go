@@ -17,7 +17,7 @@ type column struct {
 
 // ledgerColumns are an entry's, in the order of scanEntry. Figures that sums are made of
 // are amounts that every store holds exactly: no other reaches a statement.
-var ledgerColumns = []column{
+var ledgerColumns = append([]column{
 	{"number", func(e *ledger.Entry) int64 { return e.Number }, nil},
 	{"request_id", nil, func(e *ledger.Entry) string { return e.ID }},
 	{"key_id", nil, func(e *ledger.Entry) string { return e.KeyID }},
@@ -34,17 +34,6 @@ var ledgerColumns = []column{
 	{"upstream", nil, func(e *ledger.Entry) string { return e.Upstream }},
 	{"attempts", func(e *ledger.Entry) int64 { return e.Attempts }, nil},
 	{"served_model", nil, func(e *ledger.Entry) string { return e.Result.Model }},
-	{"input_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Input) }, nil},
-	{"output_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Output) }, nil},
-	{"cache_read_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheRead) }, nil},
-	{"cache_write_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheWrite) }, nil},
-	{"cache_write_1h_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheWrite1h) }, nil},
-	{"input_image_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.InputImage) }, nil},
-	{"input_audio_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.InputAudio) }, nil},
-	{"thinking_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Thinking) }, nil},
-	{"output_image_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.OutputImage) }, nil},
-	{"output_audio_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.OutputAudio) }, nil},
-	{"images", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Images) }, nil},
 	{"cost", func(e *ledger.Entry) int64 { return amount.Bound(e.Cost) }, nil},
 	{"price", nil, func(e *ledger.Entry) string { return e.Price }},
 	{"usage_source", nil, func(e *ledger.Entry) string { return string(e.UsageSource) }},
@@ -53,6 +42,25 @@ var ledgerColumns = []column{
 	{"upstream_protocol", nil, func(e *ledger.Entry) string { return e.UpstreamProtocol }},
 	{"losses", nil, func(e *ledger.Entry) string { return e.Losses }},
 	{"timeline", nil, func(e *ledger.Entry) string { return e.Timeline }},
+	{"unpriced", func(e *ledger.Entry) int64 { return flag(e.Unpriced) }, nil},
+	{"charges", nil, func(e *ledger.Entry) string { return e.Charges }},
+}, kindColumns()...)
+
+// flag is how a column has a bool.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// kindColumns are those of what a request used.
+func kindColumns() []column {
+	columns := make([]column, len(ledger.Kinds))
+	for i, k := range ledger.Kinds {
+		columns[i] = column{k.Name, func(e *ledger.Entry) int64 { return amount.Bound(*e.Usage.At(k)) }, nil}
+	}
+	return columns
 }
 
 // openingColumns is how many of them are known as a request begins; they never change.

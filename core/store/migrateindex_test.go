@@ -14,10 +14,11 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// withoutFaults undoes the migration that makes an index beside writers.
-func withoutFaults(t testing.TB, db *sql.DB) {
+// beforeFaults sets the version of a database without ledger_faults to that before the migration that makes this index beside
+// writers. It undoes later ones.
+func beforeFaults(t testing.TB, db *sql.DB) {
 	t.Helper()
-	run(t, db, `DROP INDEX ledger_faults`, `DELETE FROM goose_db_version WHERE version_id >= 17`)
+	run(t, db, append(withoutQuantities(), `DELETE FROM goose_db_version WHERE version_id >= 17`)...)
 }
 
 // faultIndexes are the indexes of that migration, with whether they are valid.
@@ -46,23 +47,20 @@ func TestIndexesAreMadeBesideWriters(t *testing.T) {
 			location := servers.PostgresDatabase(t)
 			s := opened(t, location)
 			db := raw(t, location)
-			withoutFaults(t, db)
+			run(t, db, `DROP INDEX ledger_faults`)
 			if form.byDay {
-				run(t, db, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (17, TRUE)`) // for the command alone
 				partition(t, location, first.AddDate(0, 0, -7))
 				extend(t, s, first.AddDate(0, 0, 1))
-				run(t, db, `DELETE FROM goose_db_version WHERE version_id >= 17`)
 			}
 			process, err := s.Ledger().Begin(t.Context(), first)
 			if err != nil {
 				t.Fatal(err)
 			}
-			failed := func(number int64) []*ledger.Entry {
-				return []*ledger.Entry{{Number: number, Request: ledger.Request{ID: "r", Start: first}, Result: ledger.Result{Outcome: ledger.Failed, Reason: "R"}}}
-			}
-			if err := s.Ledger().Write(t.Context(), process, failed(1)); err != nil {
+			failed := &ledger.Entry{Number: 1, Request: ledger.Request{ID: "r", Start: first}, Result: ledger.Result{Outcome: ledger.Failed, Reason: "R"}}
+			if err := s.Ledger().Write(t.Context(), process, []*ledger.Entry{failed}); err != nil {
 				t.Fatal(err)
 			}
+			beforeFaults(t, db)
 			// A transaction that has written and goes on: no index of its table can be finished.
 			writing, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
@@ -80,7 +78,8 @@ func TestIndexesAreMadeBesideWriters(t *testing.T) {
 			await(t, func() bool {
 				return len(column(t, db, `SELECT pid::text FROM pg_locks WHERE NOT granted`)) > 0
 			})
-			if err := s.Ledger().Write(t.Context(), process, failed(2)); err != nil {
+			// As a program of before the migration does: this one writes columns of later ones.
+			if _, err := db.ExecContext(t.Context(), `INSERT INTO ledger SELECT (jsonb_populate_record(l, '{"number": 2}')).* FROM ledger l`); err != nil {
 				t.Errorf("a write beside it: %v", err)
 			}
 			select {
@@ -98,7 +97,7 @@ func TestIndexesAreMadeBesideWriters(t *testing.T) {
 				t.Errorf("%q, want %q", got, form.want)
 			}
 			// It was broken off: its index is there and not whole.
-			run(t, db, `DELETE FROM goose_db_version WHERE version_id >= 17`)
+			beforeFaults(t, db)
 			if !form.byDay {
 				run(t, db, `UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'ledger_faults'::regclass`)
 			} else {
@@ -122,7 +121,8 @@ func TestIndexOfSeveralMigrations(t *testing.T) {
 	location := servers.PostgresDatabase(t)
 	opened(t, location)
 	db := raw(t, location)
-	withoutFaults(t, db)
+	run(t, db, `DROP INDEX ledger_faults`)
+	beforeFaults(t, db)
 	writing, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

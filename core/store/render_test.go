@@ -31,6 +31,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00015_first_events.sql": {"8a5a5db5e9da34aa30e5298323a17b1f262567b39365ee01567b0d80131a6173", "7f73f866be6b9b83a3e27e74b2278624802759893e12f9c15a63d32554b7b8ac"},
 		"00016_partitions.sql":   {"590532a0869aaf9d2c7ae94c9fa418dd683f3fdf05e1641c8feac7f15403c217", "79b9a1d1ddeb23ad34859c61e68f0c89004d2032b28ebe5b761a82560a515dcf"},
 		"00017_faults.sql":       {"3f72af45b3768c8ac78d75e80e7dc8d0ee099dd1d29aeaded5119a25bd2a79c3", "3f70da9ebb962a7bec8b5f31f680b23a3ac7d5da4122dc78288da8954d03d91e"},
+		"00018_quantities.sql":   {"1f28e513237a62f596b5d4b29f74ec71a3209823963cb738d552eb01796e80be", "ca026528225327c56dc6d06082cba7e9f75f3f380e67bd746563c50421e1fe22"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

@@ -30,28 +30,26 @@ var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
 type figure struct{ column, counted string }
 
 // sums are the figures of a report, in the order of sumsOf. Open entries are never pruned.
-var sums = append([]figure{
+var sums = slices.Concat([]figure{
 	{"requests", "count(*)"},
 	{"ok", "count(*) FILTER (WHERE outcome = 'ok')"},
 	{"failed", "count(*) FILTER (WHERE outcome = 'failed')"},
 	{"cancelled", "count(*) FILTER (WHERE outcome = 'cancelled')"},
 	{"interrupted", "count(*) FILTER (WHERE outcome = 'interrupted')"},
-	{"input_tokens", ""},
-	{"output_tokens", ""},
-	{"cache_read_tokens", ""},
-	{"cache_write_tokens", ""},
-	{"cache_write_1h_tokens", ""},
-	{"input_image_tokens", ""},
-	{"input_audio_tokens", ""},
-	{"thinking_tokens", ""},
-	{"output_image_tokens", ""},
-	{"output_audio_tokens", ""},
-	{"images", ""},
 	{"cost", ""},
-	{"unpriced", "count(*) FILTER (WHERE price = '' AND input_tokens + output_tokens + images > 0)"},
+	{"unpriced", "count(*) FILTER (WHERE unpriced = 1 OR charges = '' AND price = '' AND input_tokens + output_tokens + images > 0)"},
 	{"estimated", "count(*) FILTER (WHERE usage_source <> '')"},
 	{"rejected", "count(*) FILTER (WHERE usage_source = 'rejected')"},
-}, firstEventSums()...)
+}, kindSums(), firstEventSums())
+
+// kindSums are the figures of what requests used.
+func kindSums() []figure {
+	var all []figure
+	for _, k := range ledger.Kinds {
+		all = append(all, figure{k.Name, ""})
+	}
+	return all
+}
 
 // ofEntries is the figure of entries, by a way to sum a column.
 func (f figure) ofEntries(sum func(column string) string) string {
@@ -66,12 +64,11 @@ func plainSum(column string) string { return "CAST(sum(" + column + ") AS BIGINT
 
 // sumsOf are the figures of a row, in the order of sums.
 func sumsOf(r *ledger.Row) []any {
-	return append([]any{
-		&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted,
-		&r.Input, &r.Output, &r.CacheRead, &r.CacheWrite, &r.CacheWrite1h,
-		&r.InputImage, &r.InputAudio, &r.Thinking, &r.OutputImage, &r.OutputAudio, &r.Images,
-		&r.Cost, &r.Unpriced, &r.Estimated, &r.Rejected,
-	}, firstEventsOf(&r.FirstEvents)...)
+	all := []any{&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted, &r.Cost, &r.Unpriced, &r.Estimated, &r.Rejected}
+	for _, k := range ledger.Kinds {
+		all = append(all, r.Usage.At(k))
+	}
+	return append(all, firstEventsOf(&r.FirstEvents)...)
 }
 
 // Report sums the entries up, and what was pruned, of one state of the database.

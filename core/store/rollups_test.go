@@ -38,6 +38,7 @@ func withoutRollups(location string) (statements []string) {
 	for _, column := range firstEventColumns {
 		statements = append(statements, "ALTER TABLE ledger_days DROP COLUMN "+column)
 	}
+	statements = append(statements, withoutQuantities()...)
 	return append(statements, `DROP TABLE captures`, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
 }
 

@@ -58,7 +58,9 @@ func TestPostgresThatStandsStill(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.at == "CREATE INDEX CONCURRENTLY" {
-				withoutFaults(t, raw(t, location))
+				db := raw(t, location)
+				run(t, db, `DROP INDEX ledger_faults`)
+				beforeFaults(t, db)
 			}
 			server, through := relayBefore(t, location, c.at)
 			server.freezes = true
@@ -122,7 +124,9 @@ func TestPostgresThatIsCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.at == "CREATE INDEX CONCURRENTLY" {
-				withoutFaults(t, raw(t, location))
+				db := raw(t, location)
+				run(t, db, `DROP INDEX ledger_faults`)
+				beforeFaults(t, db)
 			}
 			server, through := relayBefore(t, location, c.at)
 			err := c.do(t.Context(), through)

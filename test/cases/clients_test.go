@@ -81,7 +81,7 @@ func openHeaders(t *testing.T) {
 // nanoEach is a nano-dollar for each token.
 type nanoEach struct{}
 
-func (nanoEach) FindFirst(string, []string, time.Time) (price.Price, bool) {
+func (nanoEach) FindFirst(price.Query) (price.Price, bool) {
 	return price.Price{ID: "p", Rates: price.Rates{Input: 1e6, Output: 1e6}}, true
 }
 

@@ -75,7 +75,7 @@ var classes = map[harness.Protocol]struct {
 	harness.Messages: {
 		`{"input_tokens":25,"cache_creation_input_tokens":15,"cache_read_input_tokens":60,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":5},"output_tokens":20}`,
 		&genwayv1.Usage{InputTokens: 100, OutputTokens: 20, TotalTokens: 120, CacheReadInputTokens: proto.Int64(60), CacheWriteInputTokens: proto.Int64(15),
-			CacheWrite_5MInputTokens: proto.Int64(10), CacheWrite_1HInputTokens: proto.Int64(5)},
+			CacheWrites: []*genwayv1.CacheWrite{{Ttl: "5m", Tokens: 10}, {Ttl: "1h", Tokens: 5}}},
 	},
 	harness.GenerateContent: {
 		`{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":11,"thoughtsTokenCount":9,"totalTokenCount":120,"promptTokensDetails":[{"modality":"TEXT","tokenCount":70},{"modality":"IMAGE","tokenCount":30}]}`,

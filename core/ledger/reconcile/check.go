@@ -1,9 +1,9 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/genway/genway/core/amount"
@@ -38,10 +38,9 @@ type Checked struct {
 	// Hours is how many hours have sums that reports are made of, which were compared with
 	// their entries.
 	Hours int64
-	// Recomputed is how many costs were reckoned again; Unknown how many have a price
-	// that the catalogue no longer has. Several is how many were not, since their attempts
-	// may have had a price each, of which the entry has the last.
-	Recomputed, Unknown, Several int64
+	// Recomputed is how many charges were reckoned again; Unknown how many have a price
+	// that the catalogue no longer has.
+	Recomputed, Unknown int64
 	// Left is how many requests of dead processes are still open.
 	Left int64
 	// Wrong are entries that contradict themselves or their price, Sums what does not
@@ -174,40 +173,45 @@ func (c *Checked) spent(ctx context.Context, store ledger.Store, now time.Time) 
 
 // entry checks one.
 func (c *Checked) entry(e *ledger.Entry, prices Prices) {
-	u := e.Usage
-	parts := []struct {
-		name        string
-		part, whole int64
-	}{
-		{"cache reads and writes", u.CacheRead + u.CacheWrite, u.Input}, {"writes for an hour", u.CacheWrite1h, u.CacheWrite},
-		{"thinking", u.Thinking, u.Output},
+	if err := e.Usage.Check(); err != nil {
+		c.wrongf(e, "%v", err)
 	}
-	for _, p := range parts {
-		if p.part > p.whole {
-			c.wrongf(e, "%d tokens of %s are more than the %d they are part of", p.part, p.name, p.whole)
-		}
+	if e.Cost < 0 {
+		c.wrongf(e, "its cost is below 0")
 	}
-	if slices.Min([]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.InputImage, u.InputAudio, u.Thinking, u.OutputImage, u.OutputAudio, u.Images, e.Cost}) < 0 {
-		c.wrongf(e, "a figure is below 0")
-	}
-	if e.Price == "" && e.Cost != 0 && e.Attempts <= 1 {
-		c.wrongf(e, "it costs %d nano-dollars by no price", e.Cost)
-	}
-	if prices == nil || e.Price == "" {
+	charges, err := ledger.ParseCharges(e)
+	if err != nil {
+		c.wrongf(e, "%v", err)
 		return
 	}
-	p, ok := prices.ByID(e.Price)
+	var sum ledger.Result
+	sum.Charge(charges)
+	if e.Charges != "" && (sum.Usage != e.Usage || sum.Cost != e.Cost || sum.Price != e.Price || sum.Unpriced != e.Unpriced) {
+		c.wrongf(e, "its charges add up to %d nano-dollars by %q, unpriced %t, of %+v; it has %d by %q, unpriced %t, of %+v",
+			sum.Cost, sum.Price, sum.Unpriced, sum.Usage, e.Cost, e.Price, e.Unpriced, e.Usage)
+	}
+	for i := range charges {
+		c.charge(e, &charges[i], prices)
+	}
+}
+
+// charge checks one charge of an entry.
+func (c *Checked) charge(e *ledger.Entry, of *ledger.Charge, prices Prices) {
+	if of.Price == "" && of.Cost != 0 {
+		c.wrongf(e, "it costs %d nano-dollars by no price", of.Cost)
+	}
+	if prices == nil || of.Price == "" {
+		return
+	}
+	p, ok := prices.ByID(of.Price)
 	if !ok {
 		c.Unknown++
 		return
 	}
-	cost := p.Cost(u)
-	if cost != e.Cost && e.Attempts > 1 {
-		c.Several++
-		return
-	}
 	c.Recomputed++
-	if cost != e.Cost {
-		c.wrongf(e, "it costs %d nano-dollars, by %s it would be %d", e.Cost, e.Price, cost)
+	again := *of
+	again.Unpriced = false
+	if p.Charge(&again); again.Cost != of.Cost || again.Unpriced && !of.Unpriced {
+		c.wrongf(e, "%s costs %d nano-dollars, by %s it would be %d, unpriced %t", cmp.Or(of.Kind, "it"), of.Cost, of.Price, again.Cost, again.Unpriced)
 	}
 }

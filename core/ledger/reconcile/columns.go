@@ -22,21 +22,13 @@ type figure struct {
 }
 
 // figures are the columns that may be compared, requests first.
-var figures = []figure{
-	{"requests", func(r *ledger.Row) *int64 { return &r.Requests }},
-	{"input_tokens", func(r *ledger.Row) *int64 { return &r.Input }},
-	{"output_tokens", func(r *ledger.Row) *int64 { return &r.Output }},
-	{"cache_read_tokens", func(r *ledger.Row) *int64 { return &r.CacheRead }},
-	{"cache_write_tokens", func(r *ledger.Row) *int64 { return &r.CacheWrite }},
-	{"cache_write_1h_tokens", func(r *ledger.Row) *int64 { return &r.CacheWrite1h }},
-	{"thinking_tokens", func(r *ledger.Row) *int64 { return &r.Thinking }},
-	{"input_image_tokens", func(r *ledger.Row) *int64 { return &r.InputImage }},
-	{"input_audio_tokens", func(r *ledger.Row) *int64 { return &r.InputAudio }},
-	{"output_image_tokens", func(r *ledger.Row) *int64 { return &r.OutputImage }},
-	{"output_audio_tokens", func(r *ledger.Row) *int64 { return &r.OutputAudio }},
-	{"images", func(r *ledger.Row) *int64 { return &r.Images }},
-	{"cost", func(r *ledger.Row) *int64 { return &r.Cost }},
-}
+var figures = func() []figure {
+	all := []figure{{"requests", func(r *ledger.Row) *int64 { return &r.Requests }}}
+	for _, k := range ledger.Kinds {
+		all = append(all, figure{k.Name, func(r *ledger.Row) *int64 { return r.Usage.At(k) }})
+	}
+	return append(all, figure{"cost", func(r *ledger.Row) *int64 { return &r.Cost }})
+}()
 
 // identities are the columns that identify records.
 func identities() []string {

@@ -228,12 +228,12 @@ func (a alteredView) Walk(ctx context.Context, since, until time.Time) iter.Seq2
 func TestCheckEntries(t *testing.T) {
 	c, id := catalogue(t)
 	for says, change := range map[string]func(*ledger.Entry){
-		"are more than the 100 they are part of": func(e *ledger.Entry) { e.Usage.CacheRead = 101 },
-		"of writes for an hour are more":         func(e *ledger.Entry) { e.Usage.CacheWrite1h = 1 },
-		"11 tokens of thinking":                  func(e *ledger.Entry) { e.Usage.Thinking = 11 },
-		"below 0":                                func(e *ledger.Entry) { e.Usage.Images = -1 },
-		"it costs 7 nano-dollars by no price":    func(e *ledger.Entry) { e.Price = "" },
-		"would be 700000":                        func(e *ledger.Entry) { e.Price = id },
+		"cache_read_tokens: 101 tokens are more than the 100 of input_tokens":       func(e *ledger.Entry) { e.Usage.CacheRead = 101 },
+		"cache_write_1h_tokens: 1 tokens are more than the 0 of cache_write_tokens": func(e *ledger.Entry) { e.Usage.CacheWrite1h = 1 },
+		"thinking_tokens: 11 tokens are more than the 10 of output_tokens":          func(e *ledger.Entry) { e.Usage.Thinking = 11 },
+		"images: -1 is below 0":               func(e *ledger.Entry) { e.Usage.Images = -1 },
+		"it costs 7 nano-dollars by no price": func(e *ledger.Entry) { e.Price = "" },
+		"would be 700000":                     func(e *ledger.Entry) { e.Price = id },
 	} {
 		s, _ := opened(t, entry(1, "a", "x"))
 		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: altered{s, change}, Prices: c, Now: now})
@@ -246,15 +246,44 @@ func TestCheckEntries(t *testing.T) {
 	}
 }
 
-// What several attempts cost, each by a price of its own, is not reckoned by the last one's.
-func TestCheckSeveralAttempts(t *testing.T) {
+// What a request used of several models is proved charge by charge: each by its own price, all by their sum.
+func TestCheckCharges(t *testing.T) {
 	c, id := catalogue(t)
-	e := entry(1, "a", "x")
-	e.Price, e.Attempts, e.Cost = id, 2, 700_001
-	s, _ := opened(t, e)
-	got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Prices: c, Now: now})
-	if err != nil || !got.Good() || got.Several != 1 || got.Recomputed != 0 {
-		t.Errorf("%+v, %v", got, err)
+	charge := func(kind string, input int64) ledger.Charge {
+		ch := ledger.Charge{Upstream: "u", Model: "x", Kind: kind, Usage: ledger.Usage{Input: input}}
+		p, ok := c.ByID(id)
+		if !ok {
+			t.Fatal(id)
+		}
+		p.Charge(&ch)
+		return ch
+	}
+	for says, change := range map[string]func(*ledger.Result, []ledger.Charge){
+		"":                           func(*ledger.Result, []ledger.Charge) {},
+		"its charges add up to":      func(r *ledger.Result, _ []ledger.Charge) { r.Cost++ },
+		"of {Input:107":              func(r *ledger.Result, _ []ledger.Charge) { r.Usage.Input++ },
+		"unpriced false":             func(r *ledger.Result, _ []ledger.Charge) { r.Unpriced = true },
+		"its charges cannot be read": func(r *ledger.Result, _ []ledger.Charge) { r.Charges = "[" },
+		"compaction costs":           func(r *ledger.Result, cs []ledger.Charge) { cs[1].Cost++; r.Charge(cs) },
+		"unpriced true": func(r *ledger.Result, cs []ledger.Charge) {
+			cs[1].Calls = map[string]int64{"web_search": 1}
+			cs[1].Usage.ToolCalls = 1
+			r.Charge(cs)
+		},
+		"nano-dollars by no price": func(r *ledger.Result, cs []ledger.Charge) { cs[1].Price = ""; r.Charge(cs) },
+	} {
+		e := entry(1, "a", "x")
+		charges := []ledger.Charge{charge("", 7), charge("compaction", 100)}
+		e.Result.Charge(charges)
+		change(&e.Result, charges)
+		s, _ := opened(t, e)
+		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Prices: c, Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if says == "" && (!got.Good() || got.Recomputed != 2) || says != "" && !strings.Contains(strings.Join(got.Wrong, "\n"), says) {
+			t.Errorf("%q: %+v", says, got)
+		}
 	}
 }
 

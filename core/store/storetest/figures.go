@@ -12,11 +12,11 @@ import (
 
 // figures gives all that a sum is made of.
 func figures(e *ledger.Entry) []*int64 {
-	u := &e.Usage
-	return []*int64{
-		&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.InputImage, &u.InputAudio,
-		&u.Thinking, &u.OutputImage, &u.OutputAudio, &u.Images, &e.Cost,
+	all := []*int64{&e.Cost}
+	for _, k := range ledger.Kinds {
+		all = append(all, e.Usage.At(k))
 	}
+	return all
 }
 
 // absurd is the n-th entry with one number in all figures.

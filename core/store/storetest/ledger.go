@@ -98,15 +98,20 @@ func entry(n int64) *ledger.Entry {
 		},
 		Result: ledger.Result{
 			Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "claude-*", Upstream: "claude", Attempts: at(1), Model: "served",
-			Usage: ledger.Usage{
-				Input: at(2), Output: at(3), CacheRead: at(4), CacheWrite: at(5), CacheWrite1h: at(6), InputImage: at(7),
-				InputAudio: at(8), Thinking: at(9), OutputImage: at(10), OutputAudio: at(11), Images: at(12),
-			},
-			Cost: at(15), Price: "openai:gpt-x@2026-01-01#01234567",
+			Usage: usage(at),
+			Cost:  at(15), Price: "openai:gpt-x@2026-01-01#01234567",
 			Duration: time.Duration(at(13)) * time.Microsecond, FirstEvent: time.Duration(at(14)) * time.Microsecond,
-			UpstreamProtocol: "a way out", Losses: "seed,other", Timeline: "1,a,b|=,=,=,,,1,,,,,2,1,5k",
+			Charges: `[{"model":"鍵"}]`, UpstreamProtocol: "a way out", Losses: "seed,other", Timeline: "1,a,b|=,=,=,,,1,,,,,2,1,5k",
 		},
 	}
+}
+
+// usage has a number of its own in each figure, from the 16th on.
+func usage(at func(i int64) int64) (u ledger.Usage) {
+	for i, k := range ledger.Kinds {
+		*u.At(k) = at(16 + int64(i))
+	}
+	return u
 }
 
 // opening is the n-th entry as it is opened.

@@ -39,7 +39,7 @@ func testReportSeveral(t *testing.T, database LedgerDatabase) {
 		e := dated(n, int(12*n))
 		e.Owner, e.Usage = []string{"a", "b"}[n/4], ledger.Usage{Input: n}
 		if n%4 == 3 {
-			e.Price, e.Cost = "", 0
+			e.Price, e.Cost, e.Unpriced = "", 0, true
 		}
 		entries = append(entries, e)
 	}
@@ -130,7 +130,7 @@ func testPrune(t *testing.T, database LedgerDatabase) {
 	s := openLedger(t, database)
 	process := begin(t, s, epoch())
 	failed, unpriced := dated(2, 1), dated(3, 24)
-	failed.Outcome, unpriced.Price = ledger.Failed, ""
+	failed.Outcome, unpriced.Price, unpriced.Unpriced = ledger.Failed, "", true
 	left := opening(9)
 	left.Start = epoch()
 	write(t, s, process, dated(1, 0), failed, unpriced, dated(4, 25), dated(5, 49), left)

@@ -52,11 +52,7 @@ func testReport(t *testing.T, database LedgerDatabase) {
 		return total
 	}
 	usage := func(of ...int64) ledger.Usage {
-		return ledger.Usage{
-			Input: sum(2, of...), Output: sum(3, of...), CacheRead: sum(4, of...), CacheWrite: sum(5, of...), CacheWrite1h: sum(6, of...),
-			InputImage: sum(7, of...), InputAudio: sum(8, of...), Thinking: sum(9, of...), OutputImage: sum(10, of...),
-			OutputAudio: sum(11, of...), Images: sum(12, of...),
-		}
+		return usage(func(i int64) int64 { return sum(i, of...) })
 	}
 	want := []ledger.Row{
 		{Values: []string{"chat_completions"}, Requests: 3, Interrupted: 2, Open: 1, FirstEvents: firstEvents(3)},

@@ -101,8 +101,12 @@ func (u *Upstream) note(ctx context.Context, h http.Header, wire *genwayv1.WireM
 			}
 		}
 	}
-	call.Of(ctx).Headers = found
+	record := call.Of(ctx)
+	record.Headers, record.ServedTier = found, h.Get(servedTier)
 }
+
+// servedTier is the header in which the Gemini API says which service tier has served an answer.
+const servedTier = "X-Gemini-Service-Tier"
 
 // mayRead reports whether a caller of the upstream's protocol may read a header.
 func (u *Upstream) mayRead(name string) bool {

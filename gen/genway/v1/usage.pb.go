@@ -32,8 +32,11 @@ type Usage struct {
 	CacheReadInputTokens *int64                 `protobuf:"varint,4,opt,name=cache_read_input_tokens,json=cacheReadInputTokens,proto3,oneof" json:"cache_read_input_tokens,omitempty"`
 	// Tokens written to the cache, of every lifetime together.
 	CacheWriteInputTokens *int64 `protobuf:"varint,5,opt,name=cache_write_input_tokens,json=cacheWriteInputTokens,proto3,oneof" json:"cache_write_input_tokens,omitempty"`
-	// Of those, by lifetime, where the vendor says.
+	// Superseded by cache_writes, and not set.
+	//
+	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 	CacheWrite_5MInputTokens *int64 `protobuf:"varint,6,opt,name=cache_write_5m_input_tokens,json=cacheWrite5mInputTokens,proto3,oneof" json:"cache_write_5m_input_tokens,omitempty"`
+	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 	CacheWrite_1HInputTokens *int64 `protobuf:"varint,7,opt,name=cache_write_1h_input_tokens,json=cacheWrite1hInputTokens,proto3,oneof" json:"cache_write_1h_input_tokens,omitempty"`
 	// Part of output_tokens.
 	ThinkingTokens    *int64 `protobuf:"varint,8,opt,name=thinking_tokens,json=thinkingTokens,proto3,oneof" json:"thinking_tokens,omitempty"`
@@ -49,7 +52,21 @@ type Usage struct {
 	AcceptedPredictionTokens *int64 `protobuf:"varint,16,opt,name=accepted_prediction_tokens,json=acceptedPredictionTokens,proto3,oneof" json:"accepted_prediction_tokens,omitempty"`
 	RejectedPredictionTokens *int64 `protobuf:"varint,17,opt,name=rejected_prediction_tokens,json=rejectedPredictionTokens,proto3,oneof" json:"rejected_prediction_tokens,omitempty"`
 	// Members of the usage object without a field here.
-	NativeFields  []*NativeField `protobuf:"bytes,18,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	NativeFields []*NativeField `protobuf:"bytes,18,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// Of cache_write_input_tokens, those of each lifetime that the vendor tells apart.
+	CacheWrites []*CacheWrite `protobuf:"bytes,19,rep,name=cache_writes,json=cacheWrites,proto3" json:"cache_writes,omitempty"`
+	// What was used beside the tokens above, by other models or by the same one. The tokens above do not
+	// include it.
+	Models []*ModelUsage `protobuf:"bytes,20,rep,name=models,proto3" json:"models,omitempty"`
+	// Calls of the vendor's own tools that it bills by the call.
+	Tools []*ToolUsage `protobuf:"bytes,21,rep,name=tools,proto3" json:"tools,omitempty"`
+	// What prices depend on, in the vendor's words: the tier that served, which may be another than the one
+	// that was asked for; the speed; where the inference ran. Empty where usage does not say.
+	ServiceTier  string `protobuf:"bytes,22,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	Speed        string `protobuf:"bytes,23,opt,name=speed,proto3" json:"speed,omitempty"`
+	InferenceGeo string `protobuf:"bytes,24,opt,name=inference_geo,json=inferenceGeo,proto3" json:"inference_geo,omitempty"`
+	// The model that used the tokens above, where usage names another than the answer does.
+	Model         string `protobuf:"bytes,25,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -119,6 +136,7 @@ func (x *Usage) GetCacheWriteInputTokens() int64 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 func (x *Usage) GetCacheWrite_5MInputTokens() int64 {
 	if x != nil && x.CacheWrite_5MInputTokens != nil {
 		return *x.CacheWrite_5MInputTokens
@@ -126,6 +144,7 @@ func (x *Usage) GetCacheWrite_5MInputTokens() int64 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 func (x *Usage) GetCacheWrite_1HInputTokens() int64 {
 	if x != nil && x.CacheWrite_1HInputTokens != nil {
 		return *x.CacheWrite_1HInputTokens
@@ -210,20 +229,242 @@ func (x *Usage) GetNativeFields() []*NativeField {
 	return nil
 }
 
+func (x *Usage) GetCacheWrites() []*CacheWrite {
+	if x != nil {
+		return x.CacheWrites
+	}
+	return nil
+}
+
+func (x *Usage) GetModels() []*ModelUsage {
+	if x != nil {
+		return x.Models
+	}
+	return nil
+}
+
+func (x *Usage) GetTools() []*ToolUsage {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *Usage) GetServiceTier() string {
+	if x != nil {
+		return x.ServiceTier
+	}
+	return ""
+}
+
+func (x *Usage) GetSpeed() string {
+	if x != nil {
+		return x.Speed
+	}
+	return ""
+}
+
+func (x *Usage) GetInferenceGeo() string {
+	if x != nil {
+		return x.InferenceGeo
+	}
+	return ""
+}
+
+func (x *Usage) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+// CacheWrite counts tokens that were written to a cache which keeps them for a time.
+type CacheWrite struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lifetime, in the vendor's words: 5m, 30m, 1h, 12h.
+	Ttl           string `protobuf:"bytes,1,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	Tokens        int64  `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CacheWrite) Reset() {
+	*x = CacheWrite{}
+	mi := &file_genway_v1_usage_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CacheWrite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CacheWrite) ProtoMessage() {}
+
+func (x *CacheWrite) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_usage_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CacheWrite.ProtoReflect.Descriptor instead.
+func (*CacheWrite) Descriptor() ([]byte, []int) {
+	return file_genway_v1_usage_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CacheWrite) GetTtl() string {
+	if x != nil {
+		return x.Ttl
+	}
+	return ""
+}
+
+func (x *CacheWrite) GetTokens() int64 {
+	if x != nil {
+		return x.Tokens
+	}
+	return 0
+}
+
+// ModelUsage is what one model used beside the totals of an answer. It is derived from the protocol's own
+// members, which stay in native_fields.
+type ModelUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The vendor's name of the model; empty for the model that answered.
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// What it was used for, in the vendor's words: compaction, advisor_message, image_gen, svg. A message is an
+	// answer that a model began and another one finished.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Its tokens, without models of its own.
+	Usage         *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelUsage) Reset() {
+	*x = ModelUsage{}
+	mi := &file_genway_v1_usage_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelUsage) ProtoMessage() {}
+
+func (x *ModelUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_usage_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelUsage.ProtoReflect.Descriptor instead.
+func (*ModelUsage) Descriptor() ([]byte, []int) {
+	return file_genway_v1_usage_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ModelUsage) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ModelUsage) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ModelUsage) GetUsage() *Usage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// ToolUsage counts the calls of one of the vendor's own tools.
+type ToolUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool, in the vendor's words: web_search, web_fetch.
+	Tool          string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	Calls         int64  `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolUsage) Reset() {
+	*x = ToolUsage{}
+	mi := &file_genway_v1_usage_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolUsage) ProtoMessage() {}
+
+func (x *ToolUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_usage_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolUsage.ProtoReflect.Descriptor instead.
+func (*ToolUsage) Descriptor() ([]byte, []int) {
+	return file_genway_v1_usage_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ToolUsage) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ToolUsage) GetCalls() int64 {
+	if x != nil {
+		return x.Calls
+	}
+	return 0
+}
+
 var File_genway_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\"\xbf\n" +
-	"\n" +
+	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\"\xd0\f\n" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x03R\foutputTokens\x12!\n" +
 	"\ftotal_tokens\x18\x03 \x01(\x03R\vtotalTokens\x12:\n" +
 	"\x17cache_read_input_tokens\x18\x04 \x01(\x03H\x00R\x14cacheReadInputTokens\x88\x01\x01\x12<\n" +
-	"\x18cache_write_input_tokens\x18\x05 \x01(\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x12A\n" +
-	"\x1bcache_write_5m_input_tokens\x18\x06 \x01(\x03H\x02R\x17cacheWrite5mInputTokens\x88\x01\x01\x12A\n" +
-	"\x1bcache_write_1h_input_tokens\x18\a \x01(\x03H\x03R\x17cacheWrite1hInputTokens\x88\x01\x01\x12,\n" +
+	"\x18cache_write_input_tokens\x18\x05 \x01(\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x12E\n" +
+	"\x1bcache_write_5m_input_tokens\x18\x06 \x01(\x03B\x02\x18\x01H\x02R\x17cacheWrite5mInputTokens\x88\x01\x01\x12E\n" +
+	"\x1bcache_write_1h_input_tokens\x18\a \x01(\x03B\x02\x18\x01H\x03R\x17cacheWrite1hInputTokens\x88\x01\x01\x12,\n" +
 	"\x0fthinking_tokens\x18\b \x01(\x03H\x04R\x0ethinkingTokens\x88\x01\x01\x12/\n" +
 	"\x11input_text_tokens\x18\t \x01(\x03H\x05R\x0finputTextTokens\x88\x01\x01\x121\n" +
 	"\x12input_image_tokens\x18\n" +
@@ -236,7 +477,14 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x15tool_use_input_tokens\x18\x0f \x01(\x03H\vR\x12toolUseInputTokens\x88\x01\x01\x12A\n" +
 	"\x1aaccepted_prediction_tokens\x18\x10 \x01(\x03H\fR\x18acceptedPredictionTokens\x88\x01\x01\x12A\n" +
 	"\x1arejected_prediction_tokens\x18\x11 \x01(\x03H\rR\x18rejectedPredictionTokens\x88\x01\x01\x12;\n" +
-	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\x1a\n" +
+	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x128\n" +
+	"\fcache_writes\x18\x13 \x03(\v2\x15.genway.v1.CacheWriteR\vcacheWrites\x12-\n" +
+	"\x06models\x18\x14 \x03(\v2\x15.genway.v1.ModelUsageR\x06models\x12*\n" +
+	"\x05tools\x18\x15 \x03(\v2\x14.genway.v1.ToolUsageR\x05tools\x12!\n" +
+	"\fservice_tier\x18\x16 \x01(\tR\vserviceTier\x12\x14\n" +
+	"\x05speed\x18\x17 \x01(\tR\x05speed\x12#\n" +
+	"\rinference_geo\x18\x18 \x01(\tR\finferenceGeo\x12\x14\n" +
+	"\x05model\x18\x19 \x01(\tR\x05modelB\x1a\n" +
 	"\x18_cache_read_input_tokensB\x1b\n" +
 	"\x19_cache_write_input_tokensB\x1e\n" +
 	"\x1c_cache_write_5m_input_tokensB\x1e\n" +
@@ -250,7 +498,19 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x14_output_audio_tokensB\x18\n" +
 	"\x16_tool_use_input_tokensB\x1d\n" +
 	"\x1b_accepted_prediction_tokensB\x1d\n" +
-	"\x1b_rejected_prediction_tokensB\x91\x01\n" +
+	"\x1b_rejected_prediction_tokens\"6\n" +
+	"\n" +
+	"CacheWrite\x12\x10\n" +
+	"\x03ttl\x18\x01 \x01(\tR\x03ttl\x12\x16\n" +
+	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\"^\n" +
+	"\n" +
+	"ModelUsage\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12&\n" +
+	"\x05usage\x18\x03 \x01(\v2\x10.genway.v1.UsageR\x05usage\"5\n" +
+	"\tToolUsage\x12\x12\n" +
+	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x14\n" +
+	"\x05calls\x18\x02 \x01(\x03R\x05callsB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"UsageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
@@ -267,18 +527,25 @@ func file_genway_v1_usage_proto_rawDescGZIP() []byte {
 	return file_genway_v1_usage_proto_rawDescData
 }
 
-var file_genway_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_genway_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_genway_v1_usage_proto_goTypes = []any{
 	(*Usage)(nil),       // 0: genway.v1.Usage
-	(*NativeField)(nil), // 1: genway.v1.NativeField
+	(*CacheWrite)(nil),  // 1: genway.v1.CacheWrite
+	(*ModelUsage)(nil),  // 2: genway.v1.ModelUsage
+	(*ToolUsage)(nil),   // 3: genway.v1.ToolUsage
+	(*NativeField)(nil), // 4: genway.v1.NativeField
 }
 var file_genway_v1_usage_proto_depIdxs = []int32{
-	1, // 0: genway.v1.Usage.native_fields:type_name -> genway.v1.NativeField
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	4, // 0: genway.v1.Usage.native_fields:type_name -> genway.v1.NativeField
+	1, // 1: genway.v1.Usage.cache_writes:type_name -> genway.v1.CacheWrite
+	2, // 2: genway.v1.Usage.models:type_name -> genway.v1.ModelUsage
+	3, // 3: genway.v1.Usage.tools:type_name -> genway.v1.ToolUsage
+	0, // 4: genway.v1.ModelUsage.usage:type_name -> genway.v1.Usage
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_usage_proto_init() }
@@ -294,7 +561,7 @@ func file_genway_v1_usage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_usage_proto_rawDesc), len(file_genway_v1_usage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -132,7 +132,12 @@ type LoggedRequest struct {
 	// "other" stands for those that the contract does not have.
 	Losses []string `protobuf:"bytes,22,rep,name=losses,proto3" json:"losses,omitempty"`
 	// The trace, of 32 hexadecimal digits; empty for none.
-	TraceId       string `protobuf:"bytes,23,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	TraceId string `protobuf:"bytes,23,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// What usage and the cost are the sums of: the answer first, then other models that it used, then failed
+	// attempts. Absent as usage is.
+	Charges []*RequestCharge `protobuf:"bytes,24,rep,name=charges,proto3" json:"charges,omitempty"`
+	// Whether it used something that had no price. The cost is without that.
+	Unpriced      bool `protobuf:"varint,25,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -328,6 +333,151 @@ func (x *LoggedRequest) GetTraceId() string {
 	return ""
 }
 
+func (x *LoggedRequest) GetCharges() []*RequestCharge {
+	if x != nil {
+		return x.Charges
+	}
+	return nil
+}
+
+func (x *LoggedRequest) GetUnpriced() bool {
+	if x != nil {
+		return x.Unpriced
+	}
+	return false
+}
+
+// RequestCharge is what one model used for a request, and what that cost.
+type RequestCharge struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Upstream string                 `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	Model    string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// What it was used for, in the vendor's words, as compaction or advisor_message; attempt for an attempt that
+	// failed, and empty for the answer.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How it was served, where that is not the vendor's standard.
+	ServiceTier  string        `protobuf:"bytes,4,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	Speed        string        `protobuf:"bytes,5,opt,name=speed,proto3" json:"speed,omitempty"`
+	InferenceGeo string        `protobuf:"bytes,6,opt,name=inference_geo,json=inferenceGeo,proto3" json:"inference_geo,omitempty"`
+	Usage        *RequestUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Calls by the name of the tool: web_search.
+	ToolCalls       map[string]int64 `protobuf:"bytes,8,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	CostNanoDollars int64            `protobuf:"varint,9,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
+	// The id of the price; empty for none.
+	Price string `protobuf:"bytes,10,opt,name=price,proto3" json:"price,omitempty"`
+	// Whether something of it had no price.
+	Unpriced      bool `protobuf:"varint,11,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestCharge) Reset() {
+	*x = RequestCharge{}
+	mi := &file_genway_admin_v1_request_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestCharge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestCharge) ProtoMessage() {}
+
+func (x *RequestCharge) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_request_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestCharge.ProtoReflect.Descriptor instead.
+func (*RequestCharge) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RequestCharge) GetUpstream() string {
+	if x != nil {
+		return x.Upstream
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetServiceTier() string {
+	if x != nil {
+		return x.ServiceTier
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetSpeed() string {
+	if x != nil {
+		return x.Speed
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetInferenceGeo() string {
+	if x != nil {
+		return x.InferenceGeo
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetUsage() *RequestUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *RequestCharge) GetToolCalls() map[string]int64 {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return nil
+}
+
+func (x *RequestCharge) GetCostNanoDollars() int64 {
+	if x != nil {
+		return x.CostNanoDollars
+	}
+	return 0
+}
+
+func (x *RequestCharge) GetPrice() string {
+	if x != nil {
+		return x.Price
+	}
+	return ""
+}
+
+func (x *RequestCharge) GetUnpriced() bool {
+	if x != nil {
+		return x.Unpriced
+	}
+	return false
+}
+
 // RequestUsage is what a request used, in tokens and images.
 type RequestUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -337,7 +487,7 @@ type RequestUsage struct {
 	OutputTokens     int64 `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	CacheReadTokens  int64 `protobuf:"varint,3,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `protobuf:"varint,4,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3" json:"cache_write_tokens,omitempty"`
-	// Part of cache_write_tokens.
+	// Parts of cache_write_tokens, as cache_write_30m_tokens and cache_write_12h_tokens are.
 	CacheWrite_1HTokens int64 `protobuf:"varint,5,opt,name=cache_write_1h_tokens,json=cacheWrite1hTokens,proto3" json:"cache_write_1h_tokens,omitempty"`
 	ThinkingTokens      int64 `protobuf:"varint,6,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
 	InputImageTokens    int64 `protobuf:"varint,7,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
@@ -347,14 +497,18 @@ type RequestUsage struct {
 	Images              int64 `protobuf:"varint,11,opt,name=images,proto3" json:"images,omitempty"`
 	// Where the figures are from: empty for the upstream's report, "estimated" where it reported
 	// none or its answer broke off before, "rejected" where its figures cannot be true.
-	Source        string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
+	Source               string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
+	CacheWrite_30MTokens int64  `protobuf:"varint,13,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
+	CacheWrite_12HTokens int64  `protobuf:"varint,14,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
+	// Calls of hosted tools that the vendor bills by the call.
+	ToolCalls     int64 `protobuf:"varint,15,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RequestUsage) Reset() {
 	*x = RequestUsage{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[1]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +520,7 @@ func (x *RequestUsage) String() string {
 func (*RequestUsage) ProtoMessage() {}
 
 func (x *RequestUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[1]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +533,7 @@ func (x *RequestUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestUsage.ProtoReflect.Descriptor instead.
 func (*RequestUsage) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{1}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RequestUsage) GetInputTokens() int64 {
@@ -466,6 +620,27 @@ func (x *RequestUsage) GetSource() string {
 	return ""
 }
 
+func (x *RequestUsage) GetCacheWrite_30MTokens() int64 {
+	if x != nil {
+		return x.CacheWrite_30MTokens
+	}
+	return 0
+}
+
+func (x *RequestUsage) GetCacheWrite_12HTokens() int64 {
+	if x != nil {
+		return x.CacheWrite_12HTokens
+	}
+	return 0
+}
+
+func (x *RequestUsage) GetToolCalls() int64 {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return 0
+}
+
 // RequestFilter says which requests are meant. What is empty bounds nothing; all that is set
 // must hold. Texts are compared as a whole.
 type RequestFilter struct {
@@ -502,7 +677,7 @@ type RequestFilter struct {
 
 func (x *RequestFilter) Reset() {
 	*x = RequestFilter{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +689,7 @@ func (x *RequestFilter) String() string {
 func (*RequestFilter) ProtoMessage() {}
 
 func (x *RequestFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +702,7 @@ func (x *RequestFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestFilter.ProtoReflect.Descriptor instead.
 func (*RequestFilter) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{2}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RequestFilter) GetSince() *timestamppb.Timestamp {
@@ -670,7 +845,7 @@ type ListRequestsRequest struct {
 
 func (x *ListRequestsRequest) Reset() {
 	*x = ListRequestsRequest{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +857,7 @@ func (x *ListRequestsRequest) String() string {
 func (*ListRequestsRequest) ProtoMessage() {}
 
 func (x *ListRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +870,7 @@ func (x *ListRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{3}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListRequestsRequest) GetPageSize() int32 {
@@ -738,7 +913,7 @@ type ListRequestsResponse struct {
 
 func (x *ListRequestsResponse) Reset() {
 	*x = ListRequestsResponse{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +925,7 @@ func (x *ListRequestsResponse) String() string {
 func (*ListRequestsResponse) ProtoMessage() {}
 
 func (x *ListRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +938,7 @@ func (x *ListRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{4}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListRequestsResponse) GetRequests() []*LoggedRequest {
@@ -805,7 +980,7 @@ type GetRequestRequest struct {
 
 func (x *GetRequestRequest) Reset() {
 	*x = GetRequestRequest{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -817,7 +992,7 @@ func (x *GetRequestRequest) String() string {
 func (*GetRequestRequest) ProtoMessage() {}
 
 func (x *GetRequestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -830,7 +1005,7 @@ func (x *GetRequestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequestRequest.ProtoReflect.Descriptor instead.
 func (*GetRequestRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{5}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetRequestRequest) GetId() string {
@@ -862,7 +1037,7 @@ type GetRequestResponse struct {
 
 func (x *GetRequestResponse) Reset() {
 	*x = GetRequestResponse{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -874,7 +1049,7 @@ func (x *GetRequestResponse) String() string {
 func (*GetRequestResponse) ProtoMessage() {}
 
 func (x *GetRequestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -887,7 +1062,7 @@ func (x *GetRequestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRequestResponse.ProtoReflect.Descriptor instead.
 func (*GetRequestResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{6}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetRequestResponse) GetRequest() *LoggedRequest {
@@ -954,7 +1129,7 @@ type RequestTimeline struct {
 
 func (x *RequestTimeline) Reset() {
 	*x = RequestTimeline{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1141,7 @@ func (x *RequestTimeline) String() string {
 func (*RequestTimeline) ProtoMessage() {}
 
 func (x *RequestTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1154,7 @@ func (x *RequestTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestTimeline.ProtoReflect.Descriptor instead.
 func (*RequestTimeline) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{7}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RequestTimeline) GetAdmitted() *durationpb.Duration {
@@ -1061,7 +1236,7 @@ type RequestAttempt struct {
 
 func (x *RequestAttempt) Reset() {
 	*x = RequestAttempt{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +1248,7 @@ func (x *RequestAttempt) String() string {
 func (*RequestAttempt) ProtoMessage() {}
 
 func (x *RequestAttempt) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1261,7 @@ func (x *RequestAttempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestAttempt.ProtoReflect.Descriptor instead.
 func (*RequestAttempt) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{8}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RequestAttempt) GetUpstream() string {
@@ -1193,7 +1368,7 @@ type RequestPrice struct {
 
 func (x *RequestPrice) Reset() {
 	*x = RequestPrice{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1380,7 @@ func (x *RequestPrice) String() string {
 func (*RequestPrice) ProtoMessage() {}
 
 func (x *RequestPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1393,7 @@ func (x *RequestPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestPrice.ProtoReflect.Descriptor instead.
 func (*RequestPrice) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{9}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RequestPrice) GetId() string {
@@ -1246,7 +1421,7 @@ type WatchRequestsRequest struct {
 
 func (x *WatchRequestsRequest) Reset() {
 	*x = WatchRequestsRequest{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1433,7 @@ func (x *WatchRequestsRequest) String() string {
 func (*WatchRequestsRequest) ProtoMessage() {}
 
 func (x *WatchRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1446,7 @@ func (x *WatchRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequestsRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{10}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchRequestsRequest) GetFilter() *RequestFilter {
@@ -1297,7 +1472,7 @@ type WatchRequestsResponse struct {
 
 func (x *WatchRequestsResponse) Reset() {
 	*x = WatchRequestsResponse{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1484,7 @@ func (x *WatchRequestsResponse) String() string {
 func (*WatchRequestsResponse) ProtoMessage() {}
 
 func (x *WatchRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1497,7 @@ func (x *WatchRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequestsResponse.ProtoReflect.Descriptor instead.
 func (*WatchRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{11}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WatchRequestsResponse) GetRequests() []*LoggedRequest {
@@ -1357,7 +1532,7 @@ type GetLimitsRequest struct {
 
 func (x *GetLimitsRequest) Reset() {
 	*x = GetLimitsRequest{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1369,7 +1544,7 @@ func (x *GetLimitsRequest) String() string {
 func (*GetLimitsRequest) ProtoMessage() {}
 
 func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1382,7 +1557,7 @@ func (x *GetLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsRequest.ProtoReflect.Descriptor instead.
 func (*GetLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{12}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetLimitsRequest) GetKey() string {
@@ -1402,7 +1577,7 @@ type GetLimitsResponse struct {
 
 func (x *GetLimitsResponse) Reset() {
 	*x = GetLimitsResponse{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1414,7 +1589,7 @@ func (x *GetLimitsResponse) String() string {
 func (*GetLimitsResponse) ProtoMessage() {}
 
 func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1427,7 +1602,7 @@ func (x *GetLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLimitsResponse.ProtoReflect.Descriptor instead.
 func (*GetLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{13}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetLimitsResponse) GetGauges() []*LimitGauge {
@@ -1464,7 +1639,7 @@ type LimitGauge struct {
 
 func (x *LimitGauge) Reset() {
 	*x = LimitGauge{}
-	mi := &file_genway_admin_v1_request_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1651,7 @@ func (x *LimitGauge) String() string {
 func (*LimitGauge) ProtoMessage() {}
 
 func (x *LimitGauge) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_request_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_request_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1664,7 @@ func (x *LimitGauge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitGauge.ProtoReflect.Descriptor instead.
 func (*LimitGauge) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{14}
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LimitGauge) GetScope() string {
@@ -1545,7 +1720,7 @@ var File_genway_admin_v1_request_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x06\n" +
+	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x06\n" +
 	"\rLoggedRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1573,7 +1748,26 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\vfirst_event\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"firstEvent\x12\x16\n" +
 	"\x06losses\x18\x16 \x03(\tR\x06losses\x12\x19\n" +
-	"\btrace_id\x18\x17 \x01(\tR\atraceId\"\xf8\x03\n" +
+	"\btrace_id\x18\x17 \x01(\tR\atraceId\x128\n" +
+	"\acharges\x18\x18 \x03(\v2\x1e.genway.admin.v1.RequestChargeR\acharges\x12\x1a\n" +
+	"\bunpriced\x18\x19 \x01(\bR\bunpriced\"\xd2\x03\n" +
+	"\rRequestCharge\x12\x1a\n" +
+	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12!\n" +
+	"\fservice_tier\x18\x04 \x01(\tR\vserviceTier\x12\x14\n" +
+	"\x05speed\x18\x05 \x01(\tR\x05speed\x12#\n" +
+	"\rinference_geo\x18\x06 \x01(\tR\finferenceGeo\x123\n" +
+	"\x05usage\x18\a \x01(\v2\x1d.genway.admin.v1.RequestUsageR\x05usage\x12L\n" +
+	"\n" +
+	"tool_calls\x18\b \x03(\v2-.genway.admin.v1.RequestCharge.ToolCallsEntryR\ttoolCalls\x12*\n" +
+	"\x11cost_nano_dollars\x18\t \x01(\x03R\x0fcostNanoDollars\x12\x14\n" +
+	"\x05price\x18\n" +
+	" \x01(\tR\x05price\x12\x1a\n" +
+	"\bunpriced\x18\v \x01(\bR\bunpriced\x1a<\n" +
+	"\x0eToolCallsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x81\x05\n" +
 	"\fRequestUsage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x03R\foutputTokens\x12*\n" +
@@ -1587,7 +1781,11 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x13output_audio_tokens\x18\n" +
 	" \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
 	"\x06images\x18\v \x01(\x03R\x06images\x12\x16\n" +
-	"\x06source\x18\f \x01(\tR\x06source\"\xc1\x04\n" +
+	"\x06source\x18\f \x01(\tR\x06source\x123\n" +
+	"\x16cache_write_30m_tokens\x18\r \x01(\x03R\x13cacheWrite30mTokens\x123\n" +
+	"\x16cache_write_12h_tokens\x18\x0e \x01(\x03R\x13cacheWrite12hTokens\x12\x1d\n" +
+	"\n" +
+	"tool_calls\x18\x0f \x01(\x03R\ttoolCalls\"\xc1\x04\n" +
 	"\rRequestFilter\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x124\n" +
@@ -1718,76 +1916,81 @@ func file_genway_admin_v1_request_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_request_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_genway_admin_v1_request_proto_goTypes = []any{
 	(Outcome)(0),                  // 0: genway.admin.v1.Outcome
 	(*LoggedRequest)(nil),         // 1: genway.admin.v1.LoggedRequest
-	(*RequestUsage)(nil),          // 2: genway.admin.v1.RequestUsage
-	(*RequestFilter)(nil),         // 3: genway.admin.v1.RequestFilter
-	(*ListRequestsRequest)(nil),   // 4: genway.admin.v1.ListRequestsRequest
-	(*ListRequestsResponse)(nil),  // 5: genway.admin.v1.ListRequestsResponse
-	(*GetRequestRequest)(nil),     // 6: genway.admin.v1.GetRequestRequest
-	(*GetRequestResponse)(nil),    // 7: genway.admin.v1.GetRequestResponse
-	(*RequestTimeline)(nil),       // 8: genway.admin.v1.RequestTimeline
-	(*RequestAttempt)(nil),        // 9: genway.admin.v1.RequestAttempt
-	(*RequestPrice)(nil),          // 10: genway.admin.v1.RequestPrice
-	(*WatchRequestsRequest)(nil),  // 11: genway.admin.v1.WatchRequestsRequest
-	(*WatchRequestsResponse)(nil), // 12: genway.admin.v1.WatchRequestsResponse
-	(*GetLimitsRequest)(nil),      // 13: genway.admin.v1.GetLimitsRequest
-	(*GetLimitsResponse)(nil),     // 14: genway.admin.v1.GetLimitsResponse
-	(*LimitGauge)(nil),            // 15: genway.admin.v1.LimitGauge
-	nil,                           // 16: genway.admin.v1.ListRequestsResponse.KeyNamesEntry
-	nil,                           // 17: genway.admin.v1.GetRequestResponse.KeyNamesEntry
-	nil,                           // 18: genway.admin.v1.RequestPrice.NanoDollarsEntry
-	nil,                           // 19: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
-	(Period)(0),                   // 22: genway.admin.v1.Period
+	(*RequestCharge)(nil),         // 2: genway.admin.v1.RequestCharge
+	(*RequestUsage)(nil),          // 3: genway.admin.v1.RequestUsage
+	(*RequestFilter)(nil),         // 4: genway.admin.v1.RequestFilter
+	(*ListRequestsRequest)(nil),   // 5: genway.admin.v1.ListRequestsRequest
+	(*ListRequestsResponse)(nil),  // 6: genway.admin.v1.ListRequestsResponse
+	(*GetRequestRequest)(nil),     // 7: genway.admin.v1.GetRequestRequest
+	(*GetRequestResponse)(nil),    // 8: genway.admin.v1.GetRequestResponse
+	(*RequestTimeline)(nil),       // 9: genway.admin.v1.RequestTimeline
+	(*RequestAttempt)(nil),        // 10: genway.admin.v1.RequestAttempt
+	(*RequestPrice)(nil),          // 11: genway.admin.v1.RequestPrice
+	(*WatchRequestsRequest)(nil),  // 12: genway.admin.v1.WatchRequestsRequest
+	(*WatchRequestsResponse)(nil), // 13: genway.admin.v1.WatchRequestsResponse
+	(*GetLimitsRequest)(nil),      // 14: genway.admin.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),     // 15: genway.admin.v1.GetLimitsResponse
+	(*LimitGauge)(nil),            // 16: genway.admin.v1.LimitGauge
+	nil,                           // 17: genway.admin.v1.RequestCharge.ToolCallsEntry
+	nil,                           // 18: genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	nil,                           // 19: genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	nil,                           // 20: genway.admin.v1.RequestPrice.NanoDollarsEntry
+	nil,                           // 21: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
+	(Period)(0),                   // 24: genway.admin.v1.Period
 }
 var file_genway_admin_v1_request_proto_depIdxs = []int32{
-	20, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
+	22, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
 	0,  // 1: genway.admin.v1.LoggedRequest.outcome:type_name -> genway.admin.v1.Outcome
-	2,  // 2: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
-	21, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
-	21, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
-	20, // 5: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
-	20, // 6: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
-	0,  // 7: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
-	3,  // 8: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
-	1,  // 9: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	20, // 10: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
-	16, // 11: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
-	1,  // 12: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
-	8,  // 13: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
-	10, // 14: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
-	1,  // 15: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
-	17, // 16: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
-	21, // 17: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
-	9,  // 18: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
-	21, // 19: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
-	21, // 20: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
-	21, // 21: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
-	21, // 22: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
-	21, // 23: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
-	21, // 24: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
-	21, // 25: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
-	21, // 26: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
-	21, // 27: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
-	21, // 28: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
-	21, // 29: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
-	18, // 30: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
-	3,  // 31: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
-	1,  // 32: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	19, // 33: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
-	15, // 34: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
-	22, // 35: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
-	20, // 36: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
-	20, // 37: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	3,  // 2: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
+	23, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
+	23, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
+	2,  // 5: genway.admin.v1.LoggedRequest.charges:type_name -> genway.admin.v1.RequestCharge
+	3,  // 6: genway.admin.v1.RequestCharge.usage:type_name -> genway.admin.v1.RequestUsage
+	17, // 7: genway.admin.v1.RequestCharge.tool_calls:type_name -> genway.admin.v1.RequestCharge.ToolCallsEntry
+	22, // 8: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
+	22, // 9: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
+	0,  // 10: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
+	4,  // 11: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
+	1,  // 12: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
+	22, // 13: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
+	18, // 14: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	1,  // 15: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
+	9,  // 16: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
+	11, // 17: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
+	1,  // 18: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
+	19, // 19: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	23, // 20: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
+	10, // 21: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
+	23, // 22: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
+	23, // 23: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
+	23, // 24: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
+	23, // 25: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
+	23, // 26: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
+	23, // 27: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
+	23, // 28: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
+	23, // 29: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
+	23, // 30: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
+	23, // 31: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
+	23, // 32: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
+	20, // 33: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
+	4,  // 34: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
+	1,  // 35: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
+	21, // 36: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	16, // 37: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
+	24, // 38: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
+	22, // 39: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
+	22, // 40: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_request_proto_init() }
@@ -1796,14 +1999,14 @@ func file_genway_admin_v1_request_proto_init() {
 		return
 	}
 	file_genway_admin_v1_key_proto_init()
-	file_genway_admin_v1_request_proto_msgTypes[14].OneofWrappers = []any{}
+	file_genway_admin_v1_request_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_request_proto_rawDesc), len(file_genway_admin_v1_request_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   19,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

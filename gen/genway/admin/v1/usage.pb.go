@@ -251,7 +251,7 @@ type UsageRow struct {
 	OutputTokens     int64 `protobuf:"varint,9,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	CacheReadTokens  int64 `protobuf:"varint,10,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
 	CacheWriteTokens int64 `protobuf:"varint,11,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3" json:"cache_write_tokens,omitempty"`
-	// Part of cache_write_tokens.
+	// Parts of cache_write_tokens, as cache_write_30m_tokens and cache_write_12h_tokens are.
 	CacheWrite_1HTokens int64 `protobuf:"varint,12,opt,name=cache_write_1h_tokens,json=cacheWrite1hTokens,proto3" json:"cache_write_1h_tokens,omitempty"`
 	ThinkingTokens      int64 `protobuf:"varint,13,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
 	InputImageTokens    int64 `protobuf:"varint,14,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
@@ -270,7 +270,11 @@ type UsageRow struct {
 	// below 0, or more than 100,000,000 tokens.
 	Rejected int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
 	// The times from the start of requests to the first events of their streams.
-	FirstEvents   *FirstEvents `protobuf:"bytes,23,opt,name=first_events,json=firstEvents,proto3" json:"first_events,omitempty"`
+	FirstEvents          *FirstEvents `protobuf:"bytes,23,opt,name=first_events,json=firstEvents,proto3" json:"first_events,omitempty"`
+	CacheWrite_30MTokens int64        `protobuf:"varint,24,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
+	CacheWrite_12HTokens int64        `protobuf:"varint,25,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
+	// Calls of hosted tools that vendors bill by the call.
+	ToolCalls     int64 `protobuf:"varint,26,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,6 +470,27 @@ func (x *UsageRow) GetFirstEvents() *FirstEvents {
 	return nil
 }
 
+func (x *UsageRow) GetCacheWrite_30MTokens() int64 {
+	if x != nil {
+		return x.CacheWrite_30MTokens
+	}
+	return 0
+}
+
+func (x *UsageRow) GetCacheWrite_12HTokens() int64 {
+	if x != nil {
+		return x.CacheWrite_12HTokens
+	}
+	return 0
+}
+
+func (x *UsageRow) GetToolCalls() int64 {
+	if x != nil {
+		return x.ToolCalls
+	}
+	return 0
+}
+
 // FirstEvents sums up the times to the first events of streams.
 type FirstEvents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -565,7 +590,7 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\tkey_names\x18\x03 \x03(\v2/.genway.admin.v1.GetUsageResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcf\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd8\a\n" +
 	"\bUsageRow\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
@@ -590,7 +615,11 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\bunpriced\x18\x14 \x01(\x03R\bunpriced\x12\x1c\n" +
 	"\testimated\x18\x15 \x01(\x03R\testimated\x12\x1a\n" +
 	"\brejected\x18\x16 \x01(\x03R\brejected\x12?\n" +
-	"\ffirst_events\x18\x17 \x01(\v2\x1c.genway.admin.v1.FirstEventsR\vfirstEvents\"\xc6\x01\n" +
+	"\ffirst_events\x18\x17 \x01(\v2\x1c.genway.admin.v1.FirstEventsR\vfirstEvents\x123\n" +
+	"\x16cache_write_30m_tokens\x18\x18 \x01(\x03R\x13cacheWrite30mTokens\x123\n" +
+	"\x16cache_write_12h_tokens\x18\x19 \x01(\x03R\x13cacheWrite12hTokens\x12\x1d\n" +
+	"\n" +
+	"tool_calls\x18\x1a \x01(\x03R\ttoolCalls\"\xc6\x01\n" +
 	"\vFirstEvents\x12\x14\n" +
 	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x18\n" +
 	"\aunknown\x18\x02 \x01(\x03R\aunknown\x12-\n" +
