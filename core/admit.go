@@ -95,7 +95,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	if admitted.Budgeted() && admitted.weighs {
 		b := admitted.bound(admitted.estimate, max(rules.OutputTokens, 1))
 		if !b.priced && !rules.AllowUnpriced {
-			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", record.AskedModel)
+			return nil, unpriced(record.AskedModel, b.terms)
 		}
 		if least.Cost = b.least; admitted.open {
 			open, most = b, b.most
@@ -208,6 +208,8 @@ type bound struct {
 	*admission
 
 	e estimate
+	// terms are what the request asks to be served by.
+	terms ledger.Terms
 	// answer is how long each answer may be to a request that sets no maximum.
 	answer int64
 	// least is what the request costs then, and most with the longest answers that there can be. They are not known,
@@ -220,7 +222,7 @@ type bound struct {
 
 // bound returns what something costs whose answers, if it sets no maximum, have at most so many tokens.
 func (a *admission) bound(e estimate, answer int64) *bound {
-	b := &bound{admission: a, e: e, answer: answer}
+	b := &bound{admission: a, e: e, terms: askedTerms(a.req), answer: answer}
 	if a.service.config.Prices == nil {
 		return b
 	}
@@ -233,10 +235,28 @@ func (a *admission) bound(e estimate, answer int64) *bound {
 	return b
 }
 
+// askedTerms are what a request asks to be served by; another answer's terms are charged as it names them.
+func askedTerms(req any) ledger.Terms {
+	text, ok := req.(*deferred.Request)
+	if !ok {
+		return ledger.Terms{}
+	}
+	var words struct{ speed, geo string }
+	for _, f := range text.Head().GetNativeFields() {
+		switch f.GetName() {
+		case "speed":
+			words.speed = strings.Trim(string(f.GetJson()), `"`)
+		case "inference_geo":
+			words.geo = strings.Trim(string(f.GetJson()), `"`)
+		}
+	}
+	return ledger.NewTerms(text.Head().GetServiceTier(), words.speed, words.geo)
+}
+
 // add takes one more upstream into account.
 func (b *bound) add(upstream, asked string, longest int64) {
-	p, ok := b.service.config.Prices.FindFirst(price.Query{Upstream: upstream, Models: []string{asked, b.record.AskedModel}, At: b.record.Start})
-	b.priced = b.priced && ok
+	p, exact, _ := b.service.priceOf(price.Query{Upstream: upstream, Models: []string{asked, b.record.AskedModel}, Terms: b.terms, At: b.record.Start})
+	b.priced = b.priced && exact
 	least, most := b.e.output, b.e.output
 	if b.e.open {
 		longest = cmp.Or(longest, max(unknownOutput, b.Rules().OutputTokens))

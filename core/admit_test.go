@@ -22,6 +22,7 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/upstream"
@@ -70,7 +71,7 @@ type pricedModels map[string]price.Price
 
 func (p pricedModels) FindFirst(q price.Query) (price.Price, bool) {
 	for _, m := range q.Models {
-		if found, ok := p[m]; ok {
+		if found, ok := p[m]; ok && q.Terms == (ledger.Terms{}) {
 			return found, true
 		}
 	}
@@ -434,6 +435,29 @@ func TestUnpricedModels(t *testing.T) {
 	l.limiter.Swap(limit.Rules{AllowUnpriced: true})
 	if _, err := l.client.GenerateText(asKey(t), unpriced); err != nil {
 		t.Error(err)
+	}
+}
+
+// So is a tier without a price, and one that has a price is reserved by it.
+func TestUnpricedTiers(t *testing.T) {
+	policy := keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1e9, Period: limit.Day}}}}
+	l := serveLimited(t, policy, limit.Rules{})
+	asking := func(tier, speed string) *genwayv1.GenerateTextRequest {
+		req := tokens(10)
+		if req.ServiceTier = tier; speed != "" {
+			req.NativeFields = []*genwayv1.NativeField{{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Name: "speed", Json: []byte(`"` + speed + `"`)}}
+		}
+		return req
+	}
+	for _, c := range []struct{ tier, speed string }{{"priority", ""}, {"flex", ""}, {"", "fast"}, {strings.Repeat("x", 1000), ""}} {
+		if _, err := l.client.GenerateText(asKey(t), asking(c.tier, c.speed)); detail(t, err).GetReason() != core.ReasonModelUnpriced {
+			t.Errorf("%.20s, %s: %v", c.tier, c.speed, err)
+		}
+	}
+	for _, tier := range []string{"", "auto", "default", "standard_only"} {
+		if _, err := l.client.GenerateText(asKey(t), asking(tier, "")); err != nil {
+			t.Errorf("%s: %v", tier, err)
+		}
 	}
 }
 

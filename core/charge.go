@@ -57,25 +57,34 @@ func (s *Service) charged(charges []ledger.Charge, at time.Time, call answering,
 	return charges
 }
 
-// pay sets what a charge costs, by the price of the first of the models that has one. What has none is unpriced.
+// pay sets what a charge costs, by the price of the first of the models that has one. What has none of its own is unpriced.
 func (s *Service) pay(c *ledger.Charge, at time.Time, made drawn, models []string) {
-	if s.config.Prices != nil && c.Upstream != "" {
-		if p, ok := s.config.Prices.FindFirst(price.Query{Upstream: c.Upstream, Models: models, Terms: c.Terms, At: at}); ok {
-			p.ForImage(made.size, made.quality).Charge(c)
-			return
-		}
+	p, exact, ok := s.priceOf(price.Query{Upstream: c.Upstream, Models: models, Terms: c.Terms, At: at})
+	if ok && c.Upstream != "" {
+		p.ForImage(made.size, made.quality).Charge(c)
 	}
-	c.Unpriced = c.Unpriced || c.Usage != (ledger.Usage{})
+	c.Unpriced = c.Unpriced || !exact && c.Usage != (ledger.Usage{})
+}
+
+// priceOf finds a price. Where what was served by other terms than the standard has none, that is the standard one,
+// which is not exact: what is charged by it is unpriced, but not free, so that no key leaves its budget by asking for a tier.
+func (s *Service) priceOf(q price.Query) (p price.Price, exact, ok bool) {
+	if s.config.Prices == nil {
+		return price.Price{}, false, false
+	}
+	if p, ok = s.config.Prices.FindFirst(q); ok || q.Terms == (ledger.Terms{}) {
+		return p, ok, ok
+	}
+	q.Terms = ledger.Terms{}
+	p, ok = s.config.Prices.FindFirst(q)
+	return p, false, ok
 }
 
 // price finds the price of a call that a model has answered.
 func (s *Service) price(a *admission, answered string) (price.Price, bool) {
 	r := a.record
-	if s.config.Prices == nil || r.Upstream == "" {
-		return price.Price{}, false
-	}
-	p, ok := s.config.Prices.FindFirst(price.Query{Upstream: r.Upstream, Models: []string{answered, r.TargetModel, r.AskedModel}, Terms: termsOf(r.ServedTier, a.usage), At: r.Start})
-	return p.ForImage(a.drawn.size, a.drawn.quality), ok
+	p, _, ok := s.priceOf(price.Query{Upstream: r.Upstream, Models: []string{answered, r.TargetModel, r.AskedModel}, Terms: termsOf(r.ServedTier, a.usage), At: r.Start})
+	return p.ForImage(a.drawn.size, a.drawn.quality), ok && r.Upstream != ""
 }
 
 // termsOf are how an answer was served: by its usage or, of the tier, by a header of the answer.

@@ -209,13 +209,14 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 type priced struct {
 	scripted
 	upstream, target string // nothing was called if empty
+	tier             string // by a header
 	text             *genwayv1.GenerateTextResponse
 	image            *genwayv1.GenerateImageResponse
 }
 
 func (u *priced) served(ctx context.Context) {
 	record := call.Of(ctx)
-	record.Upstream, record.TargetModel = u.upstream, u.target
+	record.Upstream, record.TargetModel, record.ServedTier = u.upstream, u.target, u.tier
 }
 
 func (u *priced) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
@@ -297,6 +298,98 @@ func TestCharge(t *testing.T) {
 			got := kept.entries[1]
 			if got.Cost != c.cost || digest.ReplaceAllString(got.Price, "") != c.id {
 				t.Errorf("%d by %s, want %d by %s", got.Cost, got.Price, c.cost, c.id)
+			}
+		})
+	}
+}
+
+// Tiers, speeds, calls of hosted tools and other models cost what their own rows say. What has none is unpriced: it costs
+// what is known of it, never less, and the ledger says so.
+func TestChargeOfAllThatIsBilled(t *testing.T) {
+	catalogue, err := price.Parse("prices.yaml", []byte(`
+prices:
+  - {model: m, input: 3, output: 15, per_call: {web_search: 0.01}}
+  - {model: m, service_tier: flex, input: 1, output: 5}
+  - {model: m, speed: fast, input: 30, output: 150}
+  - {model: anywhere, input: 3, output: 15}
+  - {model: anywhere, inference_geo: "*", input: 6, output: 30}
+  - {model: other, input: 7, output: 7}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(change func(*genwayv1.Usage)) *genwayv1.Usage {
+		u := &genwayv1.Usage{InputTokens: 100, OutputTokens: 10}
+		change(u)
+		return u
+	}
+	const base = 100*3000 + 10*15000
+	for name, c := range map[string]struct {
+		model, header string
+		usage         *genwayv1.Usage
+		cost          int64
+		unpriced      bool
+		charges       int
+	}{
+		"standard":                  {"m", "", with(func(*genwayv1.Usage) {}), base, false, 1},
+		"the default tier":          {"m", "standard", with(func(u *genwayv1.Usage) { u.ServiceTier = "default" }), base, false, 1},
+		"a tier":                    {"m", "", with(func(u *genwayv1.Usage) { u.ServiceTier = "flex" }), 100*1000 + 10*5000, false, 1},
+		"a tier by header":          {"m", "FLEX", with(func(*genwayv1.Usage) {}), 100*1000 + 10*5000, false, 1},
+		"a tier without a row":      {"m", "", with(func(u *genwayv1.Usage) { u.ServiceTier = "priority" }), base, true, 1},
+		"a speed":                   {"m", "", with(func(u *genwayv1.Usage) { u.Speed = "fast" }), 100*30000 + 10*150000, false, 1},
+		"a region":                  {"anywhere", "", with(func(u *genwayv1.Usage) { u.InferenceGeo = "us" }), 100*6000 + 10*30000, false, 1},
+		"the vendor's region":       {"anywhere", "", with(func(u *genwayv1.Usage) { u.InferenceGeo = "global" }), base, false, 1},
+		"calls of a tool":           {"m", "", with(func(u *genwayv1.Usage) { u.Tools = []*genwayv1.ToolUsage{{Tool: "web_search", Calls: 3}} }), base + 30_000_000, false, 1},
+		"of a tool without a price": {"m", "", with(func(u *genwayv1.Usage) { u.Tools = []*genwayv1.ToolUsage{{Tool: "web_fetch", Calls: 3}} }), base, true, 1},
+		"no calls of it":            {"m", "", with(func(u *genwayv1.Usage) { u.Tools = []*genwayv1.ToolUsage{{Tool: "web_fetch"}} }), base, false, 1},
+		"a compaction": {"m", "", with(func(u *genwayv1.Usage) {
+			u.Models = []*genwayv1.ModelUsage{{Kind: "compaction", Usage: &genwayv1.Usage{InputTokens: 180_000, OutputTokens: 1000}}}
+		}), base + 180_000*3000 + 1000*15000, false, 2},
+		"an advisor of another model": {"m", "", with(func(u *genwayv1.Usage) {
+			u.Models = []*genwayv1.ModelUsage{{Kind: "advisor_message", Model: "other", Usage: &genwayv1.Usage{InputTokens: 1000}}}
+		}), base + 1000*7000, false, 2},
+		"of a model without a price": {"m", "", with(func(u *genwayv1.Usage) {
+			u.Models = []*genwayv1.ModelUsage{{Kind: "advisor_message", Model: "unknown", Usage: &genwayv1.Usage{InputTokens: 1000}}}
+		}), base, true, 2},
+		"a cache of another time": {"m", "", with(func(u *genwayv1.Usage) {
+			u.CacheWriteInputTokens, u.CacheWrites = new(int64(50)), []*genwayv1.CacheWrite{{Ttl: "7d", Tokens: 50}}
+		}), base, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), "ledger"), RelaxLedger: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			recorder, err := ledger.Start(t.Context(), ledger.Config{Store: db.Ledger()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := &priced{upstream: "main", target: c.model, tier: c.header, text: &genwayv1.GenerateTextResponse{Model: c.model, Usage: c.usage}}
+			service, err := core.New(core.Config{Upstream: served, Ledger: recorder, Prices: catalogue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := request()
+			req.Model = c.model
+			if _, err := service.GenerateText(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			if err := recorder.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for e, err := range db.Ledger().Entries(t.Context(), time.Time{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				charges, err := ledger.ParseCharges(e)
+				if err != nil || e.Cost != c.cost || e.Unpriced != c.unpriced || len(charges) != c.charges {
+					t.Errorf("%d nano-dollars, unpriced %t, by %+v, %v; want %d, %t", e.Cost, e.Unpriced, charges, err, c.cost, c.unpriced)
+				}
+			}
+			checked, err := reconcile.Check(t.Context(), reconcile.Checking{Store: db.Ledger(), Prices: catalogue, Now: time.Now()})
+			if err != nil || !checked.Good() || checked.Entries != 1 {
+				t.Errorf("%+v, %v", checked, err)
 			}
 		})
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -65,6 +67,15 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 		}
 	}
 	f.Message += shareText(r)
+	return f
+}
+
+// unpriced is the error for a request under a budget whose cost cannot be counted.
+func unpriced(model string, terms ledger.Terms) *fault.Error {
+	f := fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", model)
+	if words := terms.Words(); len(words) > 0 {
+		f.Message += fmt.Sprintf(" as the request wants it served: %s", strings.Join(words, ", "))
+	}
 	return f
 }
 

@@ -200,6 +200,15 @@ func TestAnswersWithoutUsageAreCounted(t *testing.T) {
 // estimate is charged, and a caller whose answer is translated does not get them.
 func TestImplausibleUsageIsRejected(t *testing.T) {
 	want := ledger.Usage{Input: int64(counter.Count(asked)), Output: int64(counter.Count(answered))}
+	usages := map[string]*genwayv1.Usage{
+		"cached above the input":    {InputTokens: 10, OutputTokens: 5, CacheReadInputTokens: new(int64(1_000_000))},
+		"written above the input":   {InputTokens: 10, OutputTokens: 5, CacheWriteInputTokens: new(int64(11))},
+		"thinking above the output": {InputTokens: 10, OutputTokens: 5, ThinkingTokens: new(int64(500))},
+		"calls below 0":             {InputTokens: 10, OutputTokens: 5, Tools: []*genwayv1.ToolUsage{{Tool: "web_search", Calls: -1}}},
+		"calls beyond counting":     {InputTokens: 10, OutputTokens: 5, Tools: []*genwayv1.ToolUsage{{Tool: "web_search", Calls: math.MaxInt64}}},
+		"another model's":           {InputTokens: 10, OutputTokens: 5, Models: []*genwayv1.ModelUsage{{Usage: &genwayv1.Usage{OutputTokens: 5, ThinkingTokens: new(int64(500))}}}},
+		"too many models":           {InputTokens: 10, OutputTokens: 5, Models: make([]*genwayv1.ModelUsage, 1000)},
+	}
 	members := (&genwayv1.Usage{}).ProtoReflect().Descriptor().Fields()
 	for i := range members.Len() {
 		member := members.Get(i)
@@ -211,24 +220,27 @@ func TestImplausibleUsageIsRejected(t *testing.T) {
 		for _, figure := range []int64{9e18, math.MaxInt64, math.MinInt64, -1, core.MaxUsageTokens + 1} {
 			usage := used()
 			usage.ProtoReflect().Set(member, protoreflect.ValueOfInt64(figure))
-			for _, way := range []string{"unary", "streamed", "failed", "left"} {
-				u := &silent{text: answered, usage: proto.CloneOf(usage)}
-				expected := want
-				switch way {
-				case "failed":
-					f := fault.New(fault.BadUpstream, "HALF", "half an answer")
-					f.Usage, u.fails = usage, f
-					expected.Output = 0
-				case "left":
-					f := fault.New(fault.BadUpstream, "HALF", "half an answer")
-					f.Usage, u.ends = usage, f
-				}
-				got := settled(t, u, func(s *core.Service, i core.Interceptors) {
-					_ = makeCall(i, s, "req", "small", way == "streamed" || way == "left")
-				})
-				if diff := cmp.Diff(expected, got.Usage); diff != "" || got.UsageSource != ledger.Rejected || got.Cost != expected.Input*150+expected.Output*600 {
-					t.Errorf("%s = %d, %s: %q, %d (-want +got):\n%s", name, figure, way, got.UsageSource, got.Cost, diff)
-				}
+			usages[fmt.Sprint(name, " = ", figure)] = usage
+		}
+	}
+	for name, usage := range usages {
+		for _, way := range []string{"unary", "streamed", "failed", "left"} {
+			u := &silent{text: answered, usage: proto.CloneOf(usage)}
+			expected := want
+			switch way {
+			case "failed":
+				f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+				f.Usage, u.fails = usage, f
+				expected.Output = 0
+			case "left":
+				f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+				f.Usage, u.ends = usage, f
+			}
+			got := settled(t, u, func(s *core.Service, i core.Interceptors) {
+				_ = makeCall(i, s, "req", "small", way == "streamed" || way == "left")
+			})
+			if diff := cmp.Diff(expected, got.Usage); diff != "" || got.UsageSource != ledger.Rejected || got.Cost != expected.Input*150+expected.Output*600 {
+				t.Errorf("%s, %s: %q, %d (-want +got):\n%s", name, way, got.UsageSource, got.Cost, diff)
 			}
 		}
 	}
