@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
+	"github.com/google/go-cmp/cmp"
 )
 
 func countedCases() []Case {
@@ -28,6 +29,7 @@ func countedCases() []Case {
 			t.Run("reported zero", reportedZero)
 		}},
 		{"M21", "a caller that sees the end of a stream has its request in the ledger: the row is written before any word that ends the answer goes out, passed through and translated, also while the upstream lingers", endsAreBooked},
+		{"M22", "what is billed beside the totals of usage is booked for callers of each protocol, unary and streamed: a compaction, calls of hosted tools, the tier that served, writes to a cache by their time, and reasoning beside the completion", billedBeside},
 		{"N78", "an upstream's figure beyond all numbers is rejected as one below 0 is, and a status beyond 599 is an upstream's failure of 502, for callers of each protocol", beyondNumbers},
 	}
 }
@@ -280,4 +282,49 @@ func reportedZero(t *testing.T) {
 			t.Errorf("%s: %+v %q", caller, got.Usage, got.UsageSource)
 		}
 	}
+}
+
+// beside are usages that bill more than their totals say, with what is booked.
+var beside = map[harness.Protocol]struct {
+	usage   string
+	booked  books.Usage
+	charges []books.Charge
+}{
+	harness.Messages: {
+		`{"input_tokens":11,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":7},"output_tokens":7,"iterations":[{"type":"compaction","input_tokens":180000,"output_tokens":3500},{"type":"message","input_tokens":11,"cache_creation_input_tokens":9,"output_tokens":7}],"server_tool_use":{"web_search_requests":2},"service_tier":"priority"}`,
+		books.Usage{Input: 180020, Output: 3507, CacheWrite: 9, CacheWrite1h: 7, ToolCalls: 2},
+		[]books.Charge{
+			{Terms: books.Terms{ServiceTier: "priority"}, Calls: map[string]int64{"web_search": 2}, Usage: books.Usage{Input: 20, Output: 7, CacheWrite: 9, CacheWrite1h: 7, ToolCalls: 2}},
+			{Terms: books.Terms{ServiceTier: "priority"}, Kind: "compaction", Usage: books.Usage{Input: 180000, Output: 3500}},
+		},
+	},
+	harness.Chat: {
+		`{"prompt_tokens":12,"completion_tokens":1,"total_tokens":399,"completion_tokens_details":{"reasoning_tokens":386}}`,
+		books.Usage{Input: 12, Output: 387, Thinking: 386},
+		[]books.Charge{{Usage: books.Usage{Input: 12, Output: 387, Thinking: 386}}},
+	},
+}
+
+func billedBeside(t *testing.T) {
+	everyWay(t, harness.Texts(), only(harness.Messages, harness.Chat), func(t *testing.T, w way) {
+		want := beside[w.upstream]
+		recorder, rows := newBook(t)
+		w.Gateway = harness.New(t, harness.Config{Ledger: recorder})
+		w.Upstream(w.upstream).Answer(billing(t, w.upstream, want.usage, w.streamed))
+		if a := w.ask(w.caller.Hello()); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		row := settled(t, rows, 1)
+		charges, err := books.ParseCharges(row)
+		if err != nil || row.Usage != want.booked || !row.Unpriced || len(charges) != len(want.charges) {
+			t.Fatalf("%+v, %v", row.Result, err)
+		}
+		for i, got := range charges {
+			c := want.charges[i]
+			c.Upstream, c.Model, c.Unpriced = got.Upstream, got.Model, true
+			if diff := cmp.Diff(c, got); diff != "" {
+				t.Errorf("charge %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
 }
