@@ -99,7 +99,85 @@ type source struct {
 	name   string // as the other catalogue has it
 	row    price.Row
 	report *Report
+	// served are the sources of requests that are not served as is standard, by the terms: priority, fast+us.
+	served map[string]*source
+	// malformed is set where a price was there and could not be read.
+	malformed bool
 }
+
+// tiers and fast are how vendors serve for other prices, in the words of price.Row.ServiceTier and Speed.
+var tiers = []string{"flex", "priority", "ultrafast"}
+
+const fast = "fast"
+
+// servedOn returns the source of requests that are served on a row's terms; it is made where there is none. What it leaves
+// out costs what it does in s.
+func (s *source) servedOn(terms price.Row) *source {
+	words := slices.DeleteFunc([]string{terms.ServiceTier, terms.Speed, terms.InferenceGeo}, func(word string) bool { return word == "" })
+	if len(words) == 0 {
+		return s
+	}
+	on := strings.Join(words, "+")
+	if s.served[on] == nil {
+		if s.served == nil {
+			s.served = map[string]*source{}
+		}
+		terms.Model, terms.Upstream, terms.From = s.row.Model, s.row.Upstream, s.row.From
+		s.served[on] = &source{name: s.name + "+" + on, report: s.report, row: terms}
+	}
+	return s.served[on]
+}
+
+// perCall sets the price of a call of a hosted tool, by the name that usage reports it by.
+func (s *source) perCall(tool string, each *price.Dollars) {
+	if each == nil {
+		return
+	}
+	if s.row.PerCall == nil {
+		s.row.PerCall = map[string]price.Dollars{}
+	}
+	s.row.PerCall[tool] = *each
+}
+
+// whole returns s and the complete sources of its other terms. Terms without a price of their own, and those with one that
+// cannot be read, have no row: their requests are unpriced.
+func (s *source) whole() []*source {
+	all := []*source{s}
+	for _, on := range slices.Sorted(maps.Keys(s.served)) {
+		t := s.served[on]
+		t.row.Tiers = slices.DeleteFunc(t.row.Tiers, emptyTier)
+		switch {
+		case t.malformed:
+			s.report.skipf(t.name, "a price of it cannot be read")
+			continue
+		case t.row.Classes == price.Classes{} && len(t.row.Tiers) == 0:
+			continue
+		}
+		inherited := inherit(&t.row.Classes, &s.row.Classes)
+		for _, base := range s.row.Tiers {
+			inherited = inherit(&t.tier(base.Above).Classes, &base.Classes) || inherited
+		}
+		if inherited {
+			s.report.leavef(t.name, "classes without a price of their own have that of the standard row")
+		}
+		t.row.Image, t.row.Images, t.row.PerCall = s.row.Image, s.row.Images, s.row.PerCall
+		all = append(all, t)
+	}
+	return all
+}
+
+// inherit gives classes without a price that of others, and reports whether there was one.
+func inherit(to, from *price.Classes) (inherited bool) {
+	theirs := classesOf(from)
+	for member, class := range classesOf(to) {
+		if *class == nil && *theirs[member] != nil {
+			*class, inherited = *theirs[member], true
+		}
+	}
+	return inherited
+}
+
+func emptyTier(t price.TierRow) bool { return t.Classes == price.Classes{} }
 
 // dollars reads an amount times ten to the shift; nil where there is none. It says what
 // was rounded, and that what is no price is left out.
@@ -111,6 +189,7 @@ func (s *source) dollars(member string, value jsontext.Value, shift int) *price.
 	case '"':
 		unquoted, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
+			s.malformed = true
 			s.report.leavef(s.name, "%s is no price", member)
 			return nil
 		}
@@ -118,6 +197,7 @@ func (s *source) dollars(member string, value jsontext.Value, shift int) *price.
 	}
 	d, exact, err := price.Scale(text, shift)
 	if err != nil {
+		s.malformed = true
 		s.report.leavef(s.name, "%s: %v", member, err)
 		return nil
 	}
@@ -138,17 +218,24 @@ func (s *source) tier(above int64) *price.TierRow {
 	return &s.row.Tiers[i]
 }
 
+// purpose is what a row is for; the standard terms precede others.
+func purpose(r price.Row) string {
+	return strings.Join([]string{r.Upstream, r.Model, r.ServiceTier, r.Speed, r.InferenceGeo}, "\x00")
+}
+
 // finish gives the rows that a catalogue may have together, in order. Rows for the same
-// model and upstream are one if they say the same; if not, they are an error, since
+// upstream, model and terms are one if they say the same; if not, they are an error, since
 // it is not known which is meant.
 func finish(sources []*source, report *Report) ([]price.Row, error) {
-	slices.SortStableFunc(sources, func(a, b *source) int {
-		return strings.Compare(a.row.Upstream+"\x00"+a.row.Model, b.row.Upstream+"\x00"+b.row.Model)
-	})
+	var all []*source
+	for _, s := range sources {
+		all = append(all, s.whole()...)
+	}
+	slices.SortStableFunc(all, func(a, b *source) int { return strings.Compare(purpose(a.row), purpose(b.row)) })
 	var rows []price.Row
 	var last *source
-	for _, s := range sources {
-		s.row.Tiers = slices.DeleteFunc(s.row.Tiers, func(t price.TierRow) bool { return t.Classes == price.Classes{} })
+	for _, s := range all {
+		s.row.Tiers = slices.DeleteFunc(s.row.Tiers, emptyTier)
 		if s.row.Output == nil && s.row.OutputImage != nil {
 			// A model that answers only with images.
 			s.row.Output = s.row.OutputImage
@@ -164,7 +251,7 @@ func finish(sources []*source, report *Report) ([]price.Row, error) {
 			report.skipf(s.name, "its name would be a glob")
 			continue
 		}
-		if last != nil && last.row.Model == s.row.Model && last.row.Upstream == s.row.Upstream {
+		if last != nil && purpose(last.row) == purpose(s.row) {
 			if last.row.String() != s.row.String() {
 				return nil, fmt.Errorf("%s and %s have different prices and would both be for model %q; choose one provider, or give each an upstream: --provider NAME=UPSTREAM", last.name, s.name, s.row.Model)
 			}

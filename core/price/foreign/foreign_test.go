@@ -91,6 +91,9 @@ func TestErrors(t *testing.T) {
 func FuzzForeign(f *testing.F) {
 	f.Add([]byte(`{"a": {"mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": "2e-6", "input_cost_per_token_above_200k_tokens": 3e-6}}`))
 	f.Add([]byte(`{"hd/1-x-1/a": {"input_cost_per_pixel": 1e-9}, "b": {"tiered_pricing": [{"range": [0, 5], "input_cost_per_token": 1}]}}`))
+	f.Add([]byte(`{"a": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "input_cost_per_token_above_9k_tokens_priority": 3e-6, "file_search_cost_per_1k_calls": 2.5,
+		"provider_specific_entry": {"fast": 2.0, "us": 1.1}, "search_context_cost_per_query": {"search_context_size_low": 0.03, "search_context_size_medium": 0.035}}}`))
+	f.Add([]byte(`{"a": {"models": {"m": {"cost": {"input": 1, "output": 2}, "experimental": {"modes": {"fast": {"cost": {"input": 3}, "provider": {"body": {"service_tier": "fast", "speed": "fast"}}}}}}}}}`))
 	f.Add([]byte(`{"a": {"models": {"m": {"cost": {"input": 1, "output": 2, "tiers": [{"input": 3, "tier": {"type": "context", "size": 5}}]}}}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, read := range []func([]byte, foreign.Options) ([]price.Row, *foreign.Report, error){foreign.LiteLLM, foreign.ModelsDev} {

@@ -18,10 +18,13 @@ import (
 // a token costs, by its class. With Options.Providers a model's name loses its provider's
 // prefix: azure/gpt-x is gpt-x.
 //
-// Models that neither generate text nor images are not taken, nor are prices of batches
-// and of service tiers, which the ledger does not distinguish. Sizes and qualities of
-// images are parts of names, hd/1024-x-1024/dall-e-3; they become the images of dall-e-3,
-// unless its tokens have prices.
+// Models that neither generate text nor images are not taken, nor are prices of batches, which are not
+// served. Sizes and qualities of images are parts of names, hd/1024-x-1024/dall-e-3; they become the images
+// of dall-e-3, unless its tokens have prices.
+//
+// input_cost_per_token_priority and its like become a row of the service tier, the factors of
+// provider_specific_entry rows of the speed fast and of the inference geography us. A search costs what
+// search_context_cost_per_query has for the size medium, or for the only size.
 func LiteLLM(text []byte, options Options) ([]price.Row, *Report, error) {
 	var models map[string]members
 	if err := json.Unmarshal(text, &models); err != nil {
@@ -77,24 +80,43 @@ func classesOf(to *price.Classes) map[string]**price.Dollars {
 // above is how the price of a tier is named.
 var above = regexp.MustCompile(`^(.+)_above_(\d{1,6})k_tokens$`)
 
+// tiered takes the service tier off the name of a price: input_cost_per_token_above_272k_tokens_priority.
+func tiered(member string) (base, tier string) {
+	if i := strings.LastIndexByte(member, '_'); i >= 0 && slices.Contains(tiers, member[i+1:]) {
+		return member[:i], member[i+1:]
+	}
+	return member, ""
+}
+
 // perMillion is the shift of a price of one token.
 const perMillion = 6
 
 func (s *source) liteLLM(entry members) {
 	for _, member := range slices.Sorted(maps.Keys(entry)) {
-		value, to, base := entry[member], &s.row.Classes, member
-		if m := above.FindStringSubmatch(member); len(m) > 0 && classesOf(to)[m[1]] != nil {
-			thousands, _ := strconv.ParseInt(m[2], 10, 64) // of digits
-			to, base = &s.tier(1000*thousands).Classes, m[1]
+		value := entry[member]
+		base, tier := tiered(member)
+		m := above.FindStringSubmatch(base)
+		if len(m) > 0 {
+			base = m[1]
 		}
-		if class := classesOf(to)[base]; class != nil {
-			*class = s.dollars(member, value, perMillion)
+		if classesOf(&s.row.Classes)[base] != nil {
+			of := s.servedOn(price.Row{ServiceTier: tier})
+			to := &of.row.Classes
+			if len(m) > 0 {
+				thousands, _ := strconv.ParseInt(m[2], 10, 64) // of digits
+				to = &of.tier(1000 * thousands).Classes
+			}
+			*classesOf(to)[base] = of.dollars(member, value, perMillion)
 			continue
 		}
 		switch {
 		case member == "tiered_pricing":
 			s.ranges(value)
-		case member == "output_cost_per_image" || silent(member) || zero(value):
+		case member == "search_context_cost_per_query":
+			s.search(value, entry)
+		case member == "file_search_cost_per_1k_calls":
+			s.perCall("file_search", s.dollars(member, value, perThousandth))
+		case member == "output_cost_per_image" || member == "provider_specific_entry" || silent(member) || zero(value):
 		default:
 			s.report.leavef(s.name, "%s", member)
 		}
@@ -106,7 +128,121 @@ func (s *source) liteLLM(entry members) {
 			s.row.Image = s.dollars("output_cost_per_image", value, 0)
 		}
 	}
+	if value, ok := entry["provider_specific_entry"]; ok && !zero(value) {
+		s.factors(value)
+	}
 }
+
+// perThousandth is the shift of a price of a thousand calls.
+const perThousandth = -3
+
+// search reads the price of a web search, which catalogues have by the size of what is found. A row has one: that of medium,
+// the vendors' default.
+func (s *source) search(value jsontext.Value, entry members) {
+	const member, medium = "search_context_cost_per_query", "search_context_size_medium"
+	var sizes members
+	if err := json.Unmarshal(value, &sizes); err != nil {
+		s.report.leavef(s.name, "%s is no object of sizes", member)
+		return
+	}
+	unit, provider := word(entry["web_search_billing_unit"]), word(entry["litellm_provider"])
+	if unit == "per_prompt" || unit == "" && slices.Contains(groundedPrompts, provider) {
+		s.report.leavef(s.name, "%s is for a prompt, not for a call", member)
+		return
+	}
+	maps.DeleteFunc(sizes, func(size string, each jsontext.Value) bool {
+		unknown := !strings.HasPrefix(size, "search_context_size_")
+		if unknown {
+			s.report.leavef(s.name, "%s.%s", member, size)
+		}
+		return unknown || each.Kind() == 'n'
+	})
+	names := slices.Sorted(maps.Keys(sizes))
+	size := medium
+	if len(names) == 1 {
+		size = names[0]
+	}
+	if _, ok := sizes[size]; !ok {
+		if len(names) > 0 {
+			s.report.leavef(s.name, "%s, since it has no price for the size medium", member)
+		}
+		return
+	}
+	each := s.dollars(member+"."+size, sizes[size], 0)
+	s.perCall("web_search", each)
+	for _, name := range names {
+		if other, _, err := price.Scale(string(sizes[name]), 0); each != nil && (err != nil || other != *each) {
+			s.report.leavef(s.name, "%s.%s, since the price is that of the size medium", member, name)
+		}
+	}
+}
+
+// groundedPrompts are the providers whose searches are paid by the prompt where web_search_billing_unit does not say
+// otherwise.
+var groundedPrompts = []string{"gemini", "vertex_ai-language-models"}
+
+// factors reads provider_specific_entry: what the prices of tokens are multiplied by for a speed and a geography.
+// Anthropic multiplies those of cached tokens, too, and both factors where both apply.
+func (s *source) factors(value jsontext.Value) {
+	const member, us = "provider_specific_entry", "us"
+	var entry members
+	if err := json.Unmarshal(value, &entry); err != nil {
+		s.report.leavef(s.name, "%s is no object of factors", member)
+		return
+	}
+	factors := map[string]price.Dollars{}
+	for _, name := range slices.Sorted(maps.Keys(entry)) {
+		if name != fast && name != us {
+			s.report.leavef(s.name, "%s.%s", member, name)
+			continue
+		}
+		factor, exact, err := price.Scale(string(entry[name]), 0)
+		switch {
+		case entry[name].Kind() == 'n':
+		case err != nil || !exact || factor == 0:
+			s.report.leavef(s.name, "%s.%s is no factor", member, name)
+		default:
+			factors[name] = factor
+		}
+	}
+	faster, isFast := factors[fast]
+	there, isUS := factors[us]
+	if isFast {
+		s.multiply(price.Row{Speed: fast}, member, faster)
+	}
+	if isUS {
+		s.multiply(price.Row{InferenceGeo: us}, member, there)
+	}
+	if isFast && isUS {
+		s.multiply(price.Row{Speed: fast, InferenceGeo: us}, member, faster, there)
+	}
+}
+
+// multiply makes the source of a row's terms, whose tokens cost what they do in s times the factors.
+func (s *source) multiply(terms price.Row, member string, factors ...price.Dollars) {
+	of := s.servedOn(terms)
+	times := func(to, from *price.Classes) {
+		theirs := classesOf(from)
+		for name, class := range classesOf(to) {
+			each := *theirs[name]
+			if each == nil {
+				continue
+			}
+			product := big.NewInt(int64(*each))
+			for _, f := range factors {
+				product.Mul(product, big.NewInt(int64(f)))
+			}
+			*class = of.dollars(member, jsontext.Value(product.String()), -nano*(1+len(factors)))
+		}
+	}
+	times(&of.row.Classes, &s.row.Classes)
+	for _, tier := range s.row.Tiers {
+		times(&of.tier(tier.Above).Classes, &tier.Classes)
+	}
+}
+
+// nano is how many digits of a dollar an amount keeps.
+const nano = 9
 
 // tokensDraw reports whether images are paid by their tokens.
 func (s *source) tokensDraw() bool {
@@ -177,24 +313,18 @@ func (s *source) variant(entry members) bool {
 
 // pixels is the price of an image by that of a pixel.
 func (s *source) pixels(value jsontext.Value, width, height string) *price.Dollars {
-	const finer = 9 // digits behind the nano-dollar
-	each, exact, err := price.Scale(string(value), finer)
+	each, exact, err := price.Scale(string(value), nano) // digits behind the nano-dollar
 	if err != nil {
 		s.report.leavef(s.name, "input_cost_per_pixel: %v", err)
 		return nil
 	}
 	w, _ := strconv.ParseInt(width, 10, 64) // of digits
 	h, _ := strconv.ParseInt(height, 10, 64)
+	if !exact {
+		s.report.leavef(s.name, "input_cost_per_pixel is rounded to the nano-dollar")
+	}
 	total := new(big.Int).Mul(big.NewInt(int64(each)), big.NewInt(w*h))
-	rest := new(big.Int)
-	total.QuoRem(total, big.NewInt(1e9), rest)
-	if !exact || rest.Sign() != 0 {
-		s.report.leavef(s.name, "input_cost_per_pixel is rounded to the nano-dollar an image")
-	}
-	if rest.Cmp(big.NewInt(5e8)) >= 0 {
-		total.Add(total, big.NewInt(1))
-	}
-	return s.dollars("input_cost_per_pixel", jsontext.Value(total.String()), -finer)
+	return s.dollars("input_cost_per_pixel", jsontext.Value(total.String()), -2*nano)
 }
 
 // join makes the row part of its model's.
@@ -218,7 +348,7 @@ func silent(member string) bool {
 	return slices.Contains([]string{
 		"litellm_provider", "mode", "source", "metadata", "comment", "deprecation_date", "rpm", "tpm", "output_vector_size",
 		"audio_transcription_config", "bedrock_output_config_effort_ceiling", "default_reasoning_effort", "reasoning_effort_levels",
-		"prompt_cache_min_tokens", "provider_specific_entry", "vertex_ai_audio_api", "thinking_always_on", "web_search_billing_unit",
+		"prompt_cache_min_tokens", "vertex_ai_audio_api", "thinking_always_on", "web_search_billing_unit",
 		"tool_use_system_prompt_tokens", "audio_seconds_per_prediction", "bedrock_converse_supports_strict_tools",
 		"gemini_audio_only_live", "gemini_native_audio", "use_openai_responses_path", "uses_embed_content",
 	}, member) || strings.HasPrefix(member, "supports_") || strings.HasPrefix(member, "supported_") || strings.HasPrefix(member, "max_")

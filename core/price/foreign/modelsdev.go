@@ -17,7 +17,10 @@ type vendor struct {
 		Cost         members `json:"cost"`
 		Experimental struct {
 			Modes map[string]struct {
-				Cost members `json:"cost"`
+				Cost     members `json:"cost"`
+				Provider struct {
+					Body members `json:"body"`
+				} `json:"provider"`
 			} `json:"modes"`
 		} `json:"experimental"`
 	} `json:"models"`
@@ -30,7 +33,8 @@ type members = map[string]jsontext.Value
 // the upstream that is named like its provider.
 //
 // A tier is {"tier": {"type": "context", "size": 272000}, …}; context_over_200k is the
-// older spelling of one and counts only where there are no tiers.
+// older spelling of one and counts only where there are no tiers. A mode that asks for a service tier or a speed,
+// {"cost": {…}, "provider": {"body": {"service_tier": "priority"}}}, becomes a row of these.
 func ModelsDev(text []byte, options Options) ([]price.Row, *Report, error) {
 	var vendors map[string]vendor
 	if err := json.Unmarshal(text, &vendors); err != nil {
@@ -49,16 +53,25 @@ func ModelsDev(text []byte, options Options) ([]price.Row, *Report, error) {
 		for _, id := range slices.Sorted(maps.Keys(vendors[name].Models)) {
 			model := vendors[name].Models[id]
 			s := &source{name: name + "/" + id, report: report, row: price.Row{Model: id, Upstream: upstream, From: options.From}}
-			for mode, m := range model.Experimental.Modes {
-				if len(m.Cost) > 0 { // in any order: the report sorts
-					report.leavef(s.name, "experimental.modes.%s.cost", mode)
-				}
-			}
 			if len(model.Cost) == 0 {
 				report.skipf(s.name, "no cost")
 				continue
 			}
-			s.modelsDev(model.Cost)
+			s.modelsDev("cost.", model.Cost)
+			for _, mode := range slices.Sorted(maps.Keys(model.Experimental.Modes)) {
+				m, at := model.Experimental.Modes[mode], "experimental.modes."+mode+".cost"
+				if len(m.Cost) == 0 {
+					continue
+				}
+				terms, ok := termsOf(m.Provider.Body)
+				if of := s.servedOn(terms); !ok || of == s {
+					report.leavef(s.name, "%s, since what it asks for is no service tier or speed", at)
+				} else if (of.row.Classes != price.Classes{}) {
+					report.leavef(s.name, "%s, since another mode asks for the same", at)
+				} else {
+					of.modelsDev(at+".", m.Cost)
+				}
+			}
 			sources = append(sources, s)
 		}
 	}
@@ -68,12 +81,22 @@ func ModelsDev(text []byte, options Options) ([]price.Row, *Report, error) {
 
 const over200k = 200_000
 
-func (s *source) modelsDev(cost members) {
-	s.modelsDevClasses(&s.row.Classes, "cost.", cost)
+// termsOf returns how requests with the members of a body are served; false if that is not known.
+func termsOf(body members) (terms price.Row, ok bool) {
+	terms.ServiceTier, terms.Speed = word(body["service_tier"]), word(body["speed"])
+	if terms.ServiceTier == fast {
+		terms.ServiceTier = "priority" // OpenAI's other word for it
+	}
+	known := (body["service_tier"] == nil || slices.Contains(tiers, terms.ServiceTier)) && (body["speed"] == nil || terms.Speed == fast)
+	return terms, known
+}
+
+func (s *source) modelsDev(path string, cost members) {
+	s.modelsDevClasses(&s.row.Classes, path, cost)
 	var tiers []members
 	if value, ok := cost["tiers"]; ok {
 		if err := json.Unmarshal(value, &tiers); err != nil {
-			s.report.leavef(s.name, "cost.tiers is no list of tiers")
+			s.report.leavef(s.name, "%stiers is no list of tiers", path)
 		}
 	}
 	for i, t := range tiers {
@@ -81,7 +104,7 @@ func (s *source) modelsDev(cost members) {
 			Type string `json:"type"`
 			Size int64  `json:"size"`
 		}
-		at := "cost.tiers[" + strconv.Itoa(i) + "]."
+		at := path + "tiers[" + strconv.Itoa(i) + "]."
 		if err := json.Unmarshal(t["tier"], &tier); err != nil || tier.Type != "context" || tier.Size <= 0 {
 			s.report.leavef(s.name, "%stier is no size of a context", at)
 			continue
@@ -92,10 +115,10 @@ func (s *source) modelsDev(cost members) {
 	var over members
 	if value, ok := cost["context_over_200k"]; ok && len(tiers) == 0 {
 		if err := json.Unmarshal(value, &over); err != nil {
-			s.report.leavef(s.name, "cost.context_over_200k is no cost")
+			s.report.leavef(s.name, "%scontext_over_200k is no cost", path)
 			return
 		}
-		s.modelsDevClasses(&s.tier(over200k).Classes, "cost.context_over_200k.", over)
+		s.modelsDevClasses(&s.tier(over200k).Classes, path+"context_over_200k.", over)
 	}
 }
 
