@@ -21,7 +21,7 @@ import (
 //	- assistant: "Hello Ada."
 //	Tools offered: get_weather, grammar (custom), web_search (hosted, not called)
 //	Tool choice: none
-//	Thinking: effort high, budget 1024
+//	Thinking: effort high, budget_tokens 1024
 //	Options: temperature 0.5, max_output_tokens 100, stop_sequences 1 (4 characters)
 //	Metadata: trace=7
 //	Cache marks: 2

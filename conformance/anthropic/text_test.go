@@ -131,7 +131,7 @@ func TestThinking(t *testing.T) {
 		t.Fatalf("not a thinking block, then text: %s", answer.RawJSON())
 	}
 	check.Truef(t, answer.Content[0].Thinking != "" && answer.Content[0].Signature != "", "thinking is not signed: %s", answer.RawJSON())
-	check.Contains(t, text(t, answer), "Think about it.", "budget 1024")
+	check.Contains(t, text(t, answer), "Think about it.", "budget_tokens 1024")
 	check.Truef(t, answer.Usage.OutputTokensDetails.ThinkingTokens > 0, "no thinking tokens: %s", answer.Usage.RawJSON())
 
 	params.Messages = append(params.Messages, answer.ToParam(), user("And now?"))

@@ -173,7 +173,7 @@ func TestThinking(t *testing.T) {
 	}
 	check.Truef(t, thoughts.Len() > 0, "no thoughts are shown")
 	check.Truef(t, shown.UsageMetadata.ThoughtsTokenCount > 0, "usage is %+v", shown.UsageMetadata)
-	check.Contains(t, shown.Text(), "Think about it.", "budget 1024")
+	check.Contains(t, shown.Text(), "Think about it.", "budget_tokens 1024")
 
 	none := generate(t, genai.Text("Think about it."), &genai.GenerateContentConfig{
 		ThinkingConfig: &genai.ThinkingConfig{ThinkingBudget: genai.Ptr[int32](0)},
