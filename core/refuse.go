@@ -74,7 +74,7 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 func unpriced(model string, terms ledger.Terms) *fault.Error {
 	f := fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", model)
 	if words := terms.Words(); len(words) > 0 {
-		f.Message += fmt.Sprintf(" as the request wants it served: %s", strings.Join(words, ", "))
+		f.Message += " as the request wants it served: " + strings.Join(words, ", ")
 	}
 	return f
 }

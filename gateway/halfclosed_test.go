@@ -112,7 +112,7 @@ func TestHalfClosedCallers(t *testing.T) {
 					}
 					return
 				}
-				if resp, err := http.ReadResponse(caller.read, nil); err != nil || resp.StatusCode != http.StatusContinue { //nolint:bodyclose // it has none
+				if resp, err := http.ReadResponse(caller.read, nil); err != nil || resp.StatusCode != http.StatusContinue {
 					t.Fatalf("%v, %v; want 100", resp, err)
 				}
 				close(release)

@@ -159,7 +159,7 @@ var usageColumns = slices.Concat([]usageColumn{
 func kindColumns() []usageColumn {
 	columns := make([]usageColumn, len(ledger.Kinds))
 	for i, k := range ledger.Kinds {
-		columns[i] = usageColumn{k.Name, k.Title, number, func(r ledger.Row) int64 { return *r.Usage.At(k) }}
+		columns[i] = usageColumn{k.Name, k.Title, number, func(r ledger.Row) int64 { return *r.At(k) }}
 	}
 	return columns
 }

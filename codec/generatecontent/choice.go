@@ -75,7 +75,7 @@ func encodeToolConfig(req *genwayv1.GenerateTextRequest, calling, outer []*genwa
 	if c.Extra, err = member.Extra(protocol, calling, "tool_choice", losses); err != nil {
 		return nil, err
 	}
-	if err := c.choose(req, losses); err != nil {
+	if err := c.choose(req); err != nil {
 		return nil, err
 	}
 	if c.Mode != "" || len(c.AllowedFunctionNames) > 0 || len(c.Extra) > 0 {
@@ -87,7 +87,7 @@ func encodeToolConfig(req *genwayv1.GenerateTextRequest, calling, outer []*genwa
 	return w, nil
 }
 
-func (c *functionCallingConfig) choose(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+func (c *functionCallingConfig) choose(req *genwayv1.GenerateTextRequest) error {
 	choice := req.ToolChoice
 	if choice.GetNative() != nil {
 		return fault.Unsupported("tool_choice", "tool_choice: the target protocol has no such choice")

@@ -1,7 +1,6 @@
 package generatecontent
 
 import (
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -75,7 +74,7 @@ func (w *generationConfig) schema(path string) (string, error) {
 // encodeFormat writes the wanted shape of the answer. Schemas go as JSON Schema,
 // but for enums: those the vendor takes in its own dialect only, in which an enum
 // is spelled the same.
-func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat, losses *codec.Losses) error {
+func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat) error {
 	if f == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (w *generationConfig) decode(req *genwayv1.GenerateTextRequest, path string
 func encodeGenerationConfig(req *genwayv1.GenerateTextRequest, fields []*genwayv1.NativeField, losses *codec.Losses) (*generationConfig, error) {
 	w := &generationConfig{}
 	w.encode(req, losses)
-	if err := w.encodeFormat(req.ResponseFormat, losses); err != nil {
+	if err := w.encodeFormat(req.ResponseFormat); err != nil {
 		return nil, err
 	}
 	var err error

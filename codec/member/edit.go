@@ -31,7 +31,7 @@ type editor struct {
 	copied int
 }
 
-// put has the bytes from to to replaced.
+// put replaces the bytes between two places.
 func (e *editor) put(from, to int, with []byte) {
 	if e.out == nil {
 		e.out = make([]byte, 0, len(e.body))

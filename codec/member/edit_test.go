@@ -44,7 +44,7 @@ func TestEdit(t *testing.T) {
 	}
 	same := []byte(`{"a":[1,{"b":2}]}`)
 	if got := member.Edit(same, func(int, []byte, []byte) member.Change { return member.Change{} }); &got[0] != &same[0] {
-		t.Error("a text that stays as it is is copied")
+		t.Error("a text without a change is copied")
 	}
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	if got := edited(deep); got != deep {

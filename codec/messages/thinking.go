@@ -164,7 +164,7 @@ func (w *writer) outputConfig(req *genwayv1.GenerateTextRequest, losses *codec.L
 	w.Object("output_config")
 	w.StrOpt("effort", effort)
 	if format != nil {
-		w.format(format, losses)
+		w.format(format)
 	}
 	w.merge(req.GetNativeFields(), "output_config", "")
 	w.End()
@@ -184,7 +184,7 @@ func effortWord(t *genwayv1.ThinkingConfig, losses *codec.Losses) string {
 	}
 }
 
-func (w *writer) format(f *genwayv1.ResponseFormat, losses *codec.Losses) {
+func (w *writer) format(f *genwayv1.ResponseFormat) {
 	const path = "response_format"
 	switch {
 	case f.Native.GetProtocol() == protocol:

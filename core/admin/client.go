@@ -231,6 +231,7 @@ func clientError(doing string, err error) error {
 	switch st.Code() {
 	case codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unavailable, codes.Unknown:
 		return fmt.Errorf("%s: %s: %w", doing, st.Message(), ErrUnanswered)
+	default:
+		return fmt.Errorf("%s: %w", doing, errors.New(st.Message()))
 	}
-	return fmt.Errorf("%s: %w", doing, errors.New(st.Message()))
 }

@@ -232,10 +232,7 @@ func (r Row) key() string {
 	if r.Upstream != "" {
 		key = r.Upstream + ":" + key
 	}
-	for _, word := range r.terms().Words() {
-		key += "+" + word
-	}
-	return key
+	return strings.Join(append([]string{key}, r.terms().Words()...), "+")
 }
 
 // name is what a row is for: upstream:model@day.

@@ -165,9 +165,10 @@ func (g *settingsWriter) scalar(k knob) string {
 		return cmp.Or(g.integer, "int32")
 	case protoreflect.Int64Kind:
 		return cmp.Or(g.integer, "int64")
+	default:
+		g.fail(k, "no code for fields of its kind; mark the member as written by hand")
+		return ""
 	}
-	g.fail(k, "no code for fields of its kind; mark the member as written by hand")
-	return ""
 }
 
 // object writes the struct of the members of one object, and the code that reads and writes it.
@@ -235,11 +236,11 @@ func (g *settingsWriter) decode(name string, own []knob) {
 	if uses {
 		at = "at"
 	}
-	g.before(begin, "\n// decode reads the members into a request. at is the path of their object in the body.\nfunc (s *%s) decode(req *genwayv1.%s, %s string) error {\n", name, g.message, at)
+	g.beforef(begin, "\n// decode reads the members into a request. at is the path of their object in the body.\nfunc (s *%s) decode(req *genwayv1.%s, %s string) error {\n", name, g.message, at)
 }
 
-// before writes text in front of what was written since a position.
-func (g *settingsWriter) before(position int, format string, args ...any) {
+// beforef writes text in front of what was written since a position.
+func (g *settingsWriter) beforef(position int, format string, args ...any) {
 	since := bytes.Clone(g.out.Bytes()[position:])
 	g.out.Truncate(position)
 	g.printf(format, args...)
@@ -289,7 +290,7 @@ func (g *settingsWriter) encode(name string, own []knob) {
 	if uses {
 		losses = "losses"
 	}
-	g.before(begin, "\n// encode takes the members from a request.\nfunc (s *%s) encode(req *genwayv1.%s, %s *codec.Losses) {\n", name, g.message, losses)
+	g.beforef(begin, "\n// encode takes the members from a request.\nfunc (s *%s) encode(req *genwayv1.%s, %s *codec.Losses) {\n", name, g.message, losses)
 }
 
 // take writes the assignment to one member, and reports whether that may lose something.
@@ -377,7 +378,7 @@ func (g *settingsWriter) omitted() {
 		losses = "_"
 	}
 	g.printf("return nil\n}\n")
-	g.before(begin, "\n// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.\nfunc omitSettings(%s *genwayv1.%s, %s *codec.Losses) error {\n", req, g.message, losses)
+	g.beforef(begin, "\n// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.\nfunc omitSettings(%s *genwayv1.%s, %s *codec.Losses) error {\n", req, g.message, losses)
 }
 
 // says is the condition that a value is there and not the neutral one.
@@ -440,7 +441,8 @@ func (g *settingsWriter) echo() {
 			g.printf("w.RawText(%q, %q)\n", k.name, k.Echo)
 			continue
 		}
-		place, write := "s."+exported(k.name), ""
+		place := "s." + exported(k.name)
+		var write string
 		switch {
 		case k.leaf.IsMap():
 			write = "w.StringMapOpt(%q, %s)"

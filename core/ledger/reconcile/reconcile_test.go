@@ -274,7 +274,7 @@ func TestCheckCharges(t *testing.T) {
 	} {
 		e := entry(1, "a", "x")
 		charges := []ledger.Charge{charge("", 7), charge("compaction", 100)}
-		e.Result.Charge(charges)
+		e.Charge(charges)
 		change(&e.Result, charges)
 		s, _ := opened(t, e)
 		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Prices: c, Now: now})

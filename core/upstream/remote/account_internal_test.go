@@ -53,11 +53,11 @@ func TestOwnEncrypted(t *testing.T) {
 		if got := u.ownEncrypted([]byte(c.in), &losses); string(got) != c.want {
 			t.Errorf("%s is %s; want %s", c.in, got, c.want)
 		}
-		lost := ""
+		var members []string
 		for _, l := range losses.List() {
-			lost += l.GetMember()
+			members = append(members, l.GetMember())
 		}
-		if lost != c.lost {
+		if lost := strings.Join(members, ""); lost != c.lost {
 			t.Errorf("%s: lost %q, want %q", c.in, lost, c.lost)
 		}
 	}

@@ -49,7 +49,7 @@ func New(t *testing.T) *Upstream {
 func Serve(t *testing.T, listener net.Listener, url string) *Upstream {
 	t.Helper()
 	u := &Upstream{URL: url, t: t, closing: make(chan struct{})}
-	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(u.serve)}} //nolint:gosec // of a test
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(u.serve)}}
 	server.Start()
 	t.Cleanup(func() {
 		close(u.closing)

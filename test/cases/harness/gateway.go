@@ -112,7 +112,7 @@ func New(t *testing.T, config Config) *Gateway {
 		t.Fatal(err)
 	}
 	if config.Bubble {
-		server := &httptest.Server{Listener: memory.listen("edge"), Config: &http.Server{Handler: edge}} //nolint:gosec // of a test
+		server := &httptest.Server{Listener: memory.listen("edge"), Config: &http.Server{Handler: edge}}
 		server.Start()
 		t.Cleanup(server.Close)
 		g.URL = "http://edge"
