@@ -306,7 +306,7 @@ func answersEndWithTheBudget(t *testing.T, on stores) {
 			clients = append(clients, client)
 		}
 		const budget = 30_000_000 // 2,000 tokens out
-		ways := 0
+		ways, answers := 0, 0
 		for protocol, end := range map[string]string{"chat": `"length"`, "responses": `"max_output_tokens"`, "generatecontent": `"MAX_TOKENS"`, "grpc": "STOP_REASON_MAX_TOKENS"} {
 			for _, kind := range server.Kinds() {
 				for _, stream := range []bool{false, true} {
@@ -329,14 +329,16 @@ func answersEndWithTheBudget(t *testing.T, on stores) {
 						})
 					}
 					wait.Wait()
+					answers += int(cut.Load())
 					if cut.Load() == 0 {
 						t.Errorf("%s, %s, streamed %t: no answer", protocol, kind, stream)
 					}
 				}
 			}
 		}
-		spent := map[string]int64{}
-		for _, row := range rows.Open(t, data).Ledger(t) {
+		ledger, spent := rows.Open(t, data), map[string]int64{}
+		await(t, func() bool { return len(ledger.Ledger(t)) >= answers && len(ledger.InFlight(t)) == 0 }, func() string { return "rows are missing" })
+		for _, row := range ledger.Ledger(t) {
 			if row.Outcome != "ok" || row.Output < 1000 {
 				t.Errorf("%+v", row)
 			}

@@ -1,6 +1,8 @@
 package programs
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,6 +139,10 @@ func keptKeys(t *testing.T, _ stores) {
 	printed := filepath.Join(t.TempDir(), "printed")
 	cmd := exec.Command(path, append(args, "--data", printed)...)
 	cmd.Stdout = slave
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +153,11 @@ func keptKeys(t *testing.T, _ stores) {
 			t.Fatalf("%v behind\n%s", err, seen)
 		}
 	}
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), "genway is up") { // keys are printed before they are made
+	}
 	_ = cmd.Process.Signal(os.Interrupt)
+	_, _ = io.Copy(io.Discard, log)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
