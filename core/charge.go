@@ -59,9 +59,13 @@ func (s *Service) charged(charges []ledger.Charge, at time.Time, call answering,
 
 // pay sets what a charge costs, by the price of the first of the models that has one. What has none of its own is unpriced.
 func (s *Service) pay(c *ledger.Charge, at time.Time, made drawn, models []string) {
-	p, exact, ok := s.priceOf(price.Query{Upstream: c.Upstream, Models: models, Terms: c.Terms, At: at})
-	if ok && c.Upstream != "" {
-		p.ForImage(made.size, made.quality).Charge(c)
+	exact := false
+	if c.Upstream != "" {
+		var p price.Price
+		var ok bool
+		if p, exact, ok = s.priceOf(price.Query{Upstream: c.Upstream, Models: models, Terms: c.Terms, At: at}); ok {
+			p.ForImage(made.size, made.quality).Charge(c)
+		}
 	}
 	c.Unpriced = c.Unpriced || !exact && c.Usage != (ledger.Usage{})
 }

@@ -296,6 +296,9 @@ func TestCharge(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := kept.entries[1]
+			if got.Unpriced != (c.id == "") {
+				t.Errorf("unpriced is %t", got.Unpriced)
+			}
 			if got.Cost != c.cost || digest.ReplaceAllString(got.Price, "") != c.id {
 				t.Errorf("%d by %s, want %d by %s", got.Cost, got.Price, c.cost, c.id)
 			}
