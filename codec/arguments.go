@@ -39,8 +39,8 @@ func WithoutArguments(p *genwayv1.Part) bool {
 	return call != nil && call.Input == nil && AreNone(call.GetArgumentsJson())
 }
 
-// BrokenOff reports whether arguments end within a JSON object or array: what there is of them is the
-// beginning of one. Arguments that are no JSON for another reason are not broken off.
+// BrokenOff reports whether arguments are an incomplete JSON object or array. Arguments that are invalid
+// JSON for another reason are not broken off.
 func BrokenOff(arguments string) bool {
 	arguments = strings.TrimLeft(arguments, " \t\r\n")
 	if arguments == "" || arguments[0] != '{' && arguments[0] != '[' || balanced(arguments) {
@@ -93,8 +93,8 @@ func BrokenArguments(tool string) *fault.Error {
 		"the model called the tool %q with arguments that are not one JSON object; this protocol cannot carry such a call; try again", tool)
 }
 
-// CheckCalls refuses an answer that says to be whole, and ends within the arguments of a call. The
-// error is of kind BadUpstream.
+// CheckCalls refuses an answer that claims to be complete and ends within the arguments of a call, with a
+// BadUpstream error.
 func CheckCalls(resp *genwayv1.GenerateTextResponse) error {
 	for _, c := range resp.GetCandidates() {
 		for _, p := range c.GetParts() {
@@ -129,8 +129,8 @@ func (c *Calls) Check(ev *genwayv1.StreamGenerateTextResponse) error {
 	return err
 }
 
-// Events gives the events that may be sent of those that a decoder has given at once, ahead of the error:
-// the end of a call that is broken off is not among them.
+// Events checks a decoder's events. It returns those to send before the error, without the end of a
+// call that broke off.
 func (c *Calls) Events(events []*genwayv1.StreamGenerateTextResponse) ([]*genwayv1.StreamGenerateTextResponse, error) {
 	sent := len(events)
 	for i, ev := range events {

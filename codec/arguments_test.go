@@ -65,8 +65,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// An answer that says to be whole and ends within a call fails, streamed as unary, and the end of the call is held
-// back where it came with that of the answer.
+// An answer that claims to be complete and ends within a call fails, streamed and unary. The end of the call is
+// not sent, even if one frame has both ends.
 func TestCheckCalls(t *testing.T) {
 	call := func(arguments string) *genwayv1.Part {
 		p := codec.CallPart("f", arguments)

@@ -46,6 +46,8 @@ type admission struct {
 	// charges has room for the charge of the answer, which is the only one of nearly all requests.
 	charges [1]ledger.Charge
 
+	// terms are what the request asks to be served by, under a budget.
+	terms ledger.Terms
 	// reserved is the output that is reserved, funded that whose cost is; flow is the bytes of it that were seen.
 	reserved, funded int64
 	flow             int
@@ -93,9 +95,10 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		least.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
+		admitted.terms = askedTerms(req)
 		b := admitted.bound(admitted.estimate, max(rules.OutputTokens, 1))
 		if !b.priced && !rules.AllowUnpriced {
-			return nil, unpriced(record.AskedModel, b.terms)
+			return nil, unpriced(record.AskedModel, admitted.terms)
 		}
 		if least.Cost = b.least; admitted.open {
 			open, most = b, b.most
@@ -208,8 +211,6 @@ type bound struct {
 	*admission
 
 	e estimate
-	// terms are what the request asks to be served by.
-	terms ledger.Terms
 	// answer is how long each answer may be to a request that sets no maximum.
 	answer int64
 	// least is what the request costs then, and most with the longest answers that there can be. They are not known,
@@ -222,7 +223,7 @@ type bound struct {
 
 // bound returns what something costs whose answers, if it sets no maximum, have at most so many tokens.
 func (a *admission) bound(e estimate, answer int64) *bound {
-	b := &bound{admission: a, e: e, terms: askedTerms(a.req), answer: answer}
+	b := &bound{admission: a, e: e, answer: answer}
 	if a.service.config.Prices == nil {
 		return b
 	}

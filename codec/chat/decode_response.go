@@ -117,7 +117,7 @@ func (d decoder) choice(c *choice, place int32, losses *codec.Losses) (*genwayv1
 	return out, nil
 }
 
-// lastCall is the function that the last call of a message is of; nil for none.
+// lastCall returns the function of the message's last tool call; nil for none.
 func (m *message) lastCall() *functionCall {
 	switch {
 	case m == nil:

@@ -39,7 +39,7 @@ func (s *choiceEncoder) call(c *genwayv1.ToolCall) error {
 	return s.write(&message{ToolCalls: []toolCall{out}}, nil)
 }
 
-// argueBare gives the call before its arguments if it had none.
+// argueBare writes {} as the arguments of the open call if it had none.
 func (s *choiceEncoder) argueBare() {
 	if s.bare {
 		s.bare = false

@@ -38,8 +38,8 @@ func TestUsageU11(t *testing.T) {
 	}
 }
 
-// Case U19: the tier that served is that of serviceTier, or of Vertex AI's trafficType; tokens that only the total counts
-// are output.
+// Case U19: serviceTier, or Vertex AI's trafficType, is the tier that served. Tokens that only the total
+// counts are output.
 func TestUsageOfATier(t *testing.T) {
 	for usage, want := range map[string]*genwayv1.Usage{
 		`{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7,"serviceTier":"flex"}`:                                    {OutputTokens: 4, ServiceTier: "flex"},

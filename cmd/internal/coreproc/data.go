@@ -64,7 +64,7 @@ func (d Data) journal(log *slog.Logger) string {
 	return dir
 }
 
-// openStore opens the store and the keys in it, whose log may be nil. The location of config is that of the flags.
+// openStore opens the store and its keys. The flags set the location of config. log may be nil.
 func (d Data) openStore(ctx context.Context, config store.Config, log *slog.Logger) (*store.Store, *keys.Service, error) {
 	location, err := d.Location()
 	if err != nil {
