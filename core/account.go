@@ -230,7 +230,7 @@ func callerLeft(ctx context.Context, err error) bool {
 	return errors.Is(ctx.Err(), context.Canceled) || foreign(err) && status.Code(err) == codes.Canceled
 }
 
-// usageOf gives the contract's figures as the ledger keeps them, without what is beside its totals.
+// usageOf returns the contract's figures as the ledger keeps them, without what is beside its totals.
 func usageOf(u *genwayv1.Usage) ledger.Usage {
 	used := ledger.Usage{
 		Input:       u.GetInputTokens(),

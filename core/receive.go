@@ -71,7 +71,7 @@ func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandl
 	}
 }
 
-// undelivered gives the status of a message that could not be read, or sent, and logs the call, which
+// undelivered returns the status of a message that could not be read, or sent, and logs the call, which
 // does not come to the interceptors with it.
 func (i Interceptors) undelivered(ctx context.Context, method string, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)

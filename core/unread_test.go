@@ -10,7 +10,7 @@ import (
 
 const listMethod = "/genway.v1.Generation/ListModels"
 
-// unread makes calls on a connection with a window of 0, and gives how many were refused.
+// unread makes calls on a connection with a window of 0, and returns how many were refused.
 func unread(t *testing.T, conn *rawConn, calls int, method string, headers ...string) (refused int) {
 	t.Helper()
 	conn.must(conn.framer.WriteWindowUpdate(0, 1<<30)) // of the connection
@@ -34,7 +34,7 @@ func unread(t *testing.T, conn *rawConn, calls int, method string, headers ...st
 	return refused
 }
 
-// whole makes a call and gives its status.
+// whole makes a call and returns its status.
 func whole(conn *rawConn, method string, headers ...string) string {
 	stream := conn.call(method, headers...)
 	conn.must(conn.framer.WriteData(stream, true, make([]byte, 5)))

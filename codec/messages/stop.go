@@ -9,7 +9,7 @@ import (
 
 const stopReasonName = "stop_reason"
 
-// decodeStop gives why a candidate ended, and the explanation of a refusal. A word that the vendor's SDK does not
+// decodeStop returns why a candidate ended, and the explanation of a refusal. A word that the vendor's SDK does not
 // have is kept and marked as of this protocol.
 func decodeStop(word string, details jsontext.Value) (reason genwayv1.StopReason, explanation string, fields []*genwayv1.NativeField) {
 	reason = codec.StopReasonOf(word)
@@ -20,7 +20,7 @@ func decodeStop(word string, details jsontext.Value) (reason genwayv1.StopReason
 	return reason, explanation, fields
 }
 
-// decodeEnd gives how the candidate of a stream ended.
+// decodeEnd returns how the candidate of a stream ended.
 func decodeEnd(word string, sequence *string, details jsontext.Value) *genwayv1.CandidateEnd {
 	end := &genwayv1.CandidateEnd{NativeStopReason: word, StopSequence: sequence}
 	end.StopReason, end.StopMessage, end.NativeFields = decodeStop(word, details)

@@ -202,7 +202,7 @@ func subtract(sum, part *genwayv1.Usage) {
 	}
 }
 
-// cacheWrites gives the tokens that a cache keeps for five minutes, and for an hour. Five minutes is the vendor's
+// cacheWrites returns the tokens that a cache keeps for five minutes, and for an hour. Five minutes is the vendor's
 // default for what was written.
 func cacheWrites(u *genwayv1.Usage) (short, long int64) {
 	for _, w := range u.GetCacheWrites() {

@@ -195,7 +195,7 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	return nil
 }
 
-// end closes the last part and gives the completed event of a response, which body is.
+// end closes the last part and adds the completed event of the response that body is.
 func (d *streamDecoder) end(w *wireResponse, kind string, body []byte) {
 	status := w.Status
 	if status == "" && kind == eventIncomplete {

@@ -154,7 +154,7 @@ func (c *Call) claim(n int64) bool {
 	return true
 }
 
-// release gives back what the call holds of a message that has come in.
+// release frees what the call holds of a received message.
 func (c *Call) release() {
 	c.intake.mu.Lock()
 	defer c.intake.mu.Unlock()
@@ -171,7 +171,7 @@ func (c *Call) come() {
 	c.give(amount{calls: c.held.calls})
 }
 
-// end gives back what the call holds, but for answers that are not taken: it holds these until they are, or its connection ends.
+// end frees what the call holds, except untaken answers: it holds those until they are taken or its connection ends.
 func (c *Call) end() {
 	c.mu.Lock()
 	c.ended = true
@@ -190,7 +190,7 @@ func (c *Call) end() {
 	c.forget()
 }
 
-// stall counts the call as one whose answer is not taken, or with -1 no more, and gives the bytes of answers that it holds.
+// stall counts the call as one whose answer is not taken, or with -1 no more, and returns the bytes of answers that it holds.
 func (c *Call) stall(n int) (waiting int64) {
 	c.intake.mu.Lock()
 	defer c.intake.mu.Unlock()

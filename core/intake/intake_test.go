@@ -209,7 +209,7 @@ func reason(err error) string {
 	return fmt.Sprint(err)
 }
 
-// few opens calls until one is refused, and gives them with the reason.
+// few opens calls until one is refused, and returns them with the reason.
 func few(i *Intake, most int, begin func() (*begun, error), then func(*begun)) (opened []*begun, refusal string) {
 	for range most {
 		b, err := begin()

@@ -120,12 +120,12 @@ type Query struct {
 	At time.Time
 }
 
-// Find gives the price of a model at an upstream at a time, served as is standard.
+// Find returns the price of a model at an upstream at a time, by the standard terms.
 func (c *Catalogue) Find(upstream, model string, at time.Time) (Price, bool) {
 	return c.FindFirst(Query{Upstream: upstream, Models: []string{model}, At: at})
 }
 
-// FindFirst gives the price that a query means. Rows of the upstream go before rows of any; within these
+// FindFirst returns the price that a query means. Rows of the upstream go before rows of any; within these
 // names before globs, and globs with more characters before others; within
 // these the rows of the terms before those of any terms, and the models' names in their order. Of the rows of a model the
 // latest counts that is not after the time. A row of other terms is none: what a tier costs is not what another one does.

@@ -222,7 +222,7 @@ type NamedRate struct {
 	Nanos int64
 }
 
-// Named gives the rates in the order of a file.
+// Named returns the rates in the order of a file.
 func (r Rates) Named() []NamedRate {
 	var named []NamedRate
 	for _, k := range ledger.Kinds {

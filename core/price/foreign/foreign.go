@@ -166,7 +166,7 @@ func (s *source) whole() []*source {
 	return all
 }
 
-// inherit gives classes without a price that of others, and reports whether there was one.
+// inherit fills the classes that have no price from others, and reports whether it filled one.
 func inherit(to, from *price.Classes) (inherited bool) {
 	theirs := classesOf(from)
 	for member, class := range classesOf(to) {
