@@ -88,7 +88,8 @@ func (a *admission) conclude(ctx context.Context, err error) {
 	}
 	result := a.result(ctx, err)
 	s.meter(a, &result)
-	charges := s.charges(a, result.Model, result.Usage)
+	var own [1]ledger.Charge // that of the answer, which is the only one of nearly all requests
+	charges := s.charges(own[:0], a, result.Model, result.Usage)
 	result.Charge(charges)
 	answered := result.Usage
 	result.Charge(append(charges, s.spent(a, &result)...))

@@ -39,15 +39,11 @@ type admission struct {
 	// neither generate nor count.
 	req any
 
-	// counted is the usage of the request, once it was counted.
-	counted ledger.Usage
+	// counted is the usage of the request; nil until it is counted.
+	counted *ledger.Usage
 	// usage is what the upstream has reported, once the request is concluded: what is charged beside its totals is in it.
 	usage *genwayv1.Usage
-	// charges has room for the charge of the answer, which is the only one of nearly all requests.
-	charges [1]ledger.Charge
 
-	// terms are what the request asks to be served by, under a budget.
-	terms ledger.Terms
 	// reserved is the output that is reserved, funded that whose cost is; flow is the bytes of it that were seen.
 	reserved, funded int64
 	flow             int
@@ -95,10 +91,9 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		least.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
-		admitted.terms = askedTerms(req)
 		b := admitted.bound(admitted.estimate, max(rules.OutputTokens, 1))
 		if !b.priced && !rules.AllowUnpriced {
-			return nil, unpriced(record.AskedModel, admitted.terms)
+			return nil, unpriced(record.AskedModel, b.terms)
 		}
 		if least.Cost = b.least; admitted.open {
 			open, most = b, b.most
@@ -211,6 +206,8 @@ type bound struct {
 	*admission
 
 	e estimate
+	// terms are what the request asks to be served by.
+	terms ledger.Terms
 	// answer is how long each answer may be to a request that sets no maximum.
 	answer int64
 	// least is what the request costs then, and most with the longest answers that there can be. They are not known,
@@ -223,7 +220,7 @@ type bound struct {
 
 // bound returns what something costs whose answers, if it sets no maximum, have at most so many tokens.
 func (a *admission) bound(e estimate, answer int64) *bound {
-	b := &bound{admission: a, e: e, answer: answer}
+	b := &bound{admission: a, e: e, terms: askedTerms(a.req), answer: answer}
 	if a.service.config.Prices == nil {
 		return b
 	}

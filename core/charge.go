@@ -24,15 +24,15 @@ type answering struct {
 	drawn drawn
 }
 
-// charges are what the answer costs, and what its upstream has billed beside it, by the prices that were valid when the request
+// charges adds what the answer costs, and what its upstream has billed beside it, by the prices that were valid when the request
 // came in. own is what the answer itself has used.
 //
 // The model of the answer is looked for by the name the upstream answered with, then by the one it was asked for, then
 // by the caller's: the first says which of several it was that worked.
-func (s *Service) charges(a *admission, model string, own ledger.Usage) []ledger.Charge {
+func (s *Service) charges(charges []ledger.Charge, a *admission, model string, own ledger.Usage) []ledger.Charge {
 	r := a.record
 	call := answering{upstream: r.Upstream, model: model, tier: r.ServedTier, names: []string{model, r.TargetModel, r.AskedModel}, drawn: a.drawn}
-	return s.charged(a.charges[:0], r.Start, call, "", own, a.usage)
+	return s.charged(charges, r.Start, call, "", own, a.usage)
 }
 
 // charged adds the charges of a call: first of its own usage, then of what u names beside its totals.

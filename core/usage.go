@@ -136,15 +136,17 @@ const maxCounted = 64 << 10
 
 // inputUsage counts a request, once. A request that cannot be decoded is estimated by its size.
 func (a *admission) inputUsage(req *deferred.Request) ledger.Usage {
-	if a.counted != (ledger.Usage{}) {
-		return a.counted
+	if a.counted != nil {
+		return *a.counted
 	}
-	a.counted.Input = inputOf(req)
+	a.counted = &ledger.Usage{}
 	if whole, err := req.Whole(); err == nil {
 		in := content.Estimate(whole, maxCounted)
-		a.counted = ledger.Usage{Input: in.Total(), InputImage: int64(in.Image), InputAudio: int64(in.Audio)}
+		a.counted.Input, a.counted.InputImage, a.counted.InputAudio = in.Total(), int64(in.Image), int64(in.Audio)
+	} else {
+		a.counted.Input = inputOf(req)
 	}
-	return a.counted
+	return *a.counted
 }
 
 // drawingUsage counts a request for images, and those that were made.

@@ -29,6 +29,9 @@ type toolTokens struct {
 // ModelUsage reads what a tool's own model used beside an answer: one usage, or none where nothing was used. model is
 // the model's name where the usage has none.
 func ModelUsage(kind, model string, usage jsontext.Value) []*genwayv1.ModelUsage {
+	if len(usage) == 0 { // as of nearly all answers
+		return nil
+	}
 	var t toolTokens
 	member.Fit(usage, &t)
 	if t.InputTokens == 0 && t.OutputTokens == 0 && t.TotalTokens == 0 {
