@@ -43,7 +43,7 @@ func boundSilence(config *pgx.ConnConfig, within time.Duration) {
 		if err != nil {
 			return nil, err
 		}
-		return &answering{Conn: conn, within: within}, nil
+		return newAnswering(conn, within), nil
 	}
 }
 
@@ -76,22 +76,27 @@ type answering struct {
 	within time.Duration
 	silent atomic.Bool
 
-	mu   sync.Mutex
-	wait *time.Timer // of a Read that is under way
+	mu    sync.Mutex
+	waits map[*time.Timer]struct{} // of the Reads under way: of two, while pgx closes a connection that it reads
+}
+
+func newAnswering(conn net.Conn, within time.Duration) *answering {
+	return &answering{Conn: conn, within: within, waits: map[*time.Timer]struct{}{}}
 }
 
 // Read waits for as long as the server may be silent. Deadlines are pgx's to set.
 func (c *answering) Read(p []byte) (int, error) {
-	c.mu.Lock()
-	c.wait = time.AfterFunc(c.within, func() {
+	wait := time.AfterFunc(c.within, func() {
 		c.silent.Store(true)
 		_ = c.Close()
 	})
+	c.mu.Lock()
+	c.waits[wait] = struct{}{}
 	c.mu.Unlock()
 	n, err := c.Conn.Read(p)
+	wait.Stop()
 	c.mu.Lock()
-	c.wait.Stop()
-	c.wait = nil
+	delete(c.waits, wait)
 	c.mu.Unlock()
 	return n, c.reason(err)
 }
@@ -100,8 +105,10 @@ func (c *answering) Read(p []byte) (int, error) {
 func (c *answering) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.mu.Lock()
-	if c.wait != nil && n > 0 && c.wait.Stop() {
-		c.wait.Reset(c.within)
+	for wait := range c.waits {
+		if n > 0 && wait.Stop() {
+			wait.Reset(c.within)
+		}
 	}
 	c.mu.Unlock()
 	return n, c.reason(err)

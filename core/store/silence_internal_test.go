@@ -24,7 +24,7 @@ func TestStatementTimeout(t *testing.T) {
 func TestSilenceBeginsBehindTheLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn := &answering{Conn: client, within: time.Minute}
+		conn := newAnswering(client, time.Minute)
 		begin := time.Now()
 		read := make(chan error, 1)
 		go func() {
@@ -46,4 +46,40 @@ func TestSilenceBeginsBehindTheLastWrite(t *testing.T) {
 			}
 		}
 	})
+}
+
+// pgx reads what is left of a connection that it closes, while its own reader may still be in a Read.
+func TestReadsAtOnceAreGivenUp(t *testing.T) {
+	for name, answer := range map[string]string{"answered": "xy", "silent": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				defer server.Close()
+				conn := newAnswering(client, time.Minute)
+				begin := time.Now()
+				reads := make(chan error, 2)
+				for range 2 {
+					go func() {
+						_, err := conn.Read(make([]byte, 1))
+						reads <- err
+					}()
+				}
+				synctest.Wait()
+				if answer != "" {
+					if _, err := server.Write([]byte(answer)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					if err, want := <-reads, (silenceError{time.Minute}); answer == "" && !errors.Is(err, want) || answer != "" && err != nil {
+						t.Error(err)
+					}
+				}
+				if waited := time.Since(begin); (waited == time.Minute) != (answer == "") {
+					t.Errorf("they ended after %v", waited)
+				}
+				_ = conn.Close()
+			})
+		})
+	}
 }
