@@ -186,9 +186,9 @@ func adapter(t *testing.T, upstream string, at *place, model string, caller seen
 		t.Fatal(err)
 	}
 	wire := &genwayv1.WireMessage{Protocol: settings.Protocol, Json: caller.body, Headers: map[string]string{}}
-	for _, name := range protocol.Of(settings.Protocol).PassedHeaders {
-		if value := caller.header.Get(name); value != "" {
-			wire.Headers[name] = value
+	for name := range caller.header {
+		if lower := strings.ToLower(name); protocol.NamesHeader(protocol.Of(settings.Protocol).PassedHeaders, lower) {
+			wire.Headers[lower] = caller.header.Get(name)
 		}
 	}
 	return made, &genwayv1.GenerateTextRequest{Model: model, Wire: wire}
