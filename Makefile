@@ -120,7 +120,7 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 	GO=$(GO) scripts/check
 
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
-# conformance/programs, chaos and observability go without the race detector.
+# conformance/programs, chaos and observability go without the race detector, and four of their cases at once: most wait.
 # test runs the tests of packages of a module with flags; where FLAKY names a file, as in .ci/run, what fails
 # runs once more (scripts/rerun).
 test = $(if $(FLAKY),GO=$(GO) scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
@@ -132,7 +132,7 @@ test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests u
 	$(call test,conformance,$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)
 	GENWAY_TEST_TRANSPORT=tls1 $(call test,conformance,./anthropic,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
 	GENWAY_TEST_TRANSPORT=tls2 $(call test,conformance,./openai ./genai ./losses,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
-	$(PLAIN) $(call test,conformance,./programs ./chaos ./observability,-count=1 -timeout=25m)
+	$(PLAIN) $(call test,conformance,./programs ./chaos ./observability,-count=1 -parallel=4 -timeout=25m)
 	$(call test,bench,./...,$(RACE) -timeout=5m)
 	$(PLAIN) $(call test,tools/crossing,./...,-count=1 -timeout=5m)
 	@$(RACE_NOTICE)

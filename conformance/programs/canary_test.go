@@ -62,9 +62,11 @@ func pieces(secret string) []string {
 // looks for the canaries in all that comes out.
 func noSecretLeaks(t *testing.T, _ stores) {
 	t.Run("one process on SQLite", func(t *testing.T) {
+		t.Parallel()
 		canaries(t, server.Options{Data: t.TempDir()}, func() {})
 	})
 	t.Run("two processes on PostgreSQL", func(t *testing.T) {
+		t.Parallel()
 		postgres := server.StartPostgres(t)
 		canaries(t, server.Options{Data: postgres.Database(t), TwoProcess: true}, func() {
 			postgres.Kill(t)
@@ -87,8 +89,7 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 	}
 	options.Args = append(slices.Clone(options.Args), "--metrics-listen", "unix:"+metricsAt, "--debug-listen", "unix:"+pages)
 	exported, endpoints := otlp.Start(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoints["grpc"])
-	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	options.Env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoints["grpc"], "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}
 	// No server listens there: the program's error has no password in it.
 	r := start(t, options, "limits: {store: \"redis://genway:"+canaryRedis+"@127.0.0.1:1/0\", keys: {requests_per_minute: 1000000000}}\n")
 	found := &leaks{texts: map[string]*strings.Builder{}, secrets: map[string]string{

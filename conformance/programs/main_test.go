@@ -28,7 +28,29 @@ func TestCases(t *testing.T) {
 		"SQLite":     func(t *testing.T) string { t.Helper(); return t.TempDir() },
 		"PostgreSQL": func(t *testing.T) string { t.Helper(); return postgres.Database(t) },
 	}
-	for _, c := range []Case{
+	for _, c := range []Case{ // what measures memory, or a load, runs by itself
+		{"K8", "images of 20 MB, sent and drawn one after the other, leave the programs' memory as it was", flatMemory},
+		{"N30", "messages that strangers send in part to the gRPC port cost the core no memory, be it without a key, with a wrong one or to the services that need none; nor do those of one good key, or its answers that are not taken, and another key is served", halfSentMessages},
+		{"N50", "when one of several cores is killed under load, only calls that were in flight on it fail, none is begun twice, and it gets calls again when it is back", killedCores},
+		{"N51", "a core that hangs holds the calls it has, and all others go to the other cores; it gets calls again when it goes on", hungCores},
+		{"N52", "cores that end properly and come back, one after the other, cost no call under load, and open streams end whole", restartedCores},
+		{"N53", "a core that is not there, accepts connections and says nothing, or says by its health service that it does not serve gets no call, and costs none", silentCores},
+		{"N54", "cores that join and leave a name of DNS get their calls within 30 s; while DNS is away the edge goes on with those it knows", joiningCores},
+		{"N56", "a call that a core refuses unread, since it cannot reach its store, goes to another core, which alone has it in its books", refusingCores},
+		{"N60", "answers of upstreams that inflate, flood or cost more decoded than they are long stay inside one budget of memory for the process, and fail natively", boundedBombs},
+		{"N72", "a process that has no memory left refuses callers of all protocols natively, with Retry-After and the request's identifier, and logs one line a second, in one process and two", nativeRefusals},
+		{"N73", "while the memory for bodies is mostly held by uploads, requests of batch keys are refused and those of interactive keys served; afterwards all are", batchFirst},
+		{"N4", "connections beyond the bound of an address are closed at once, on both ports; those of others are served, and log and metrics tell", boundedConnections},
+		{"N2", "floods of HTTP/2 on the JSON side, from strangers, end their connections; a healthy caller is answered beside them, and memory stays", floodedEdge},
+		{"N3", "floods of HTTP/2 on the gRPC port, from strangers, end their connections; a healthy caller is answered beside them, and memory stays", floodedPort},
+		{"N80", "a direct message of 100 MB of one letter is answered within seconds, and one that a caller's share of the memory can never hold is refused for good", largeMessages},
+	} {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Attr("proves", c.Proves)
+			c.Run(t, each)
+		})
+	}
+	for _, c := range []Case{ // most of these wait
 		{"K1", "no key of a caller, of an upstream or of a database is in a log, an error, a header or a row, be it sent in a header or as ?key=, good or wrong; no prompt and no answer is in a log, a row, a metric, a trace or a page for debugging", noSecretLeaks},
 		{"X85", "bodies of a key that is to be captured are in the store encrypted, and shown to the key that may read them alone, whose readings are in the audit; keys of the key file are replaced while the programs serve, in one process and two; X89: so are those of a route, as its rule in the configuration says, and no others", capturedBodies},
 		{"K3", "of 1,000 requests at once a budget admits exactly those it covers, then more as far as the rest of it goes, and the ledger's costs are what is spent", exactBudgets},
@@ -39,7 +61,6 @@ func TestCases(t *testing.T) {
 		{"K6", "the ledger of a caller who left has what the upstream told or was seen until then, or by the operator's choice all of its answer", leaversPay},
 		{"M20", "answers that broke off cost what the ledger says, by which budgets go on after a restart, in one process and on two cores that share a Redis", brokenOffPays},
 		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
-		{"K8", "images of 20 MB, sent and drawn one after the other, leave the programs' memory as it was", flatMemory},
 		{"K9", "a configuration that was cut off in writing changes nothing; size limits are explicit and told", halfConfigurations},
 		{"K11", "there is no default credential: the programs, freshly installed, are closed to whoever has no key made there", noDefaults},
 		{"O1", "models that upstreams say they serve are listed in every protocol's shape, as far as routes and keys lead to them; an upstream that fails, hangs or talks nonsense keeps its last list and holds nobody up", discoveredModels},
@@ -49,32 +70,18 @@ func TestCases(t *testing.T) {
 		{"O2", "the logs have the model asked for and the one that answered, the route, and durations in seconds; a refused caller's protocol is its own, a strict refusal is no attempt, and probes of health are not logged", operatorsLog},
 		{"O3", "a file with an upstream's key is followed without a reload; one that is empty or no key changes nothing", followedKeys},
 		{"V18", "an upstream's key is rotated by its file under load, however the file is written, and no request fails; while the file is gone the old key stays", rotatedKeys},
-		{"N30", "messages that strangers send in part to the gRPC port cost the core no memory, be it without a key, with a wrong one or to the services that need none; nor do those of one good key, or its answers that are not taken, and another key is served", halfSentMessages},
 		{"N31", "an edge without a core is not ready but alive, and so is a core that is about to end", noCore},
 		{"N32", "a full disk is told by readiness, which names the part that fails, until there is room again", fullDisk},
 		{"N33", "in their shutdown delay the programs are not ready and serve, with connections closed behind answers; a second signal ends it, and streams end whole", shutdownDelay},
-		{"N50", "when one of several cores is killed under load, only calls that were in flight on it fail, none is begun twice, and it gets calls again when it is back", killedCores},
-		{"N51", "a core that hangs holds the calls it has, and all others go to the other cores; it gets calls again when it goes on", hungCores},
-		{"N52", "cores that end properly and come back, one after the other, cost no call under load, and open streams end whole", restartedCores},
-		{"N53", "a core that is not there, accepts connections and says nothing, or says by its health service that it does not serve gets no call, and costs none", silentCores},
-		{"N54", "cores that join and leave a name of DNS get their calls within 30 s; while DNS is away the edge goes on with those it knows", joiningCores},
 		{"N55", "an edge refuses targets of cores that cannot be meant at start, each by its name", wrongTargets},
-		{"N56", "a call that a core refuses unread, since it cannot reach its store, goes to another core, which alone has it in its books", refusingCores},
-		{"N60", "answers of upstreams that inflate, flood or cost more decoded than they are long stay inside one budget of memory for the process, and fail natively", boundedBombs},
 		{"N63", "a server whose data is on a read-only file system ends with exit code 1 and one line that names the directory, leaves no file behind, and starts once it can be written again", readOnlyFolder},
-		{"N72", "a process that has no memory left refuses callers of all protocols natively, with Retry-After and the request's identifier, and logs one line a second, in one process and two", nativeRefusals},
-		{"N73", "while the memory for bodies is mostly held by uploads, requests of batch keys are refused and those of interactive keys served; afterwards all are", batchFirst},
 		{"K12", "an upstream's 201 is success, for the ledger too", createdPays},
 		{"N1", "what is behind a request whose end two readers may see in two places, by its length, its coding or its version, is never answered, wherever it is cut", smuggledRequests},
-		{"N4", "connections beyond the bound of an address are closed at once, on both ports; those of others are served, and log and metrics tell", boundedConnections},
-		{"N2", "floods of HTTP/2 on the JSON side, from strangers, end their connections; a healthy caller is answered beside them, and memory stays", floodedEdge},
-		{"N3", "floods of HTTP/2 on the gRPC port, from strangers, end their connections; a healthy caller is answered beside them, and memory stays", floodedPort},
 		{"N20", "the JSON side speaks TLS 1.2 and later with HTTP/2 and HTTP/1.1, with several certificates told apart by name; a file that is wrong stops the start and says why, one that has expired is warned of", encryptedEdge},
 		{"N21", "certificates, keys and authorities of all sides of an edge and a core take effect while they serve; a broken file keeps the old certificate and is logged once", rotatedCertificates},
 		{"N22", "a key that names client certificates is good only for callers who show one of them, by a name or its fingerprint, in one process and two; headers say nothing of it", boundKeys},
 		{"N25", "a direct caller's certificate is that of its connection, whatever its metadata says, and makes no edge; an authority that is taken out of --edge-ca makes none on open connections either", boundDirectCallers},
 		{"N23", "behind a balancer that speaks the PROXY protocol, in cleartext and with TLS, keys and bounds go by the caller's address; strangers cannot speak it, and X-Forwarded-For counts only from a caller that is a trusted proxy", proxiedCallers},
-		{"N80", "a direct message of 100 MB of one letter is answered within seconds, and one that a caller's share of the memory can never hold is refused for good", largeMessages},
 		{"N83", "a body that is announced and never sent is not waited for: without a key, with a wrong one and where none is needed, the answer comes and the connection ends, whatever the request expects", unsentBodies},
 		{"N74", "bodies that strangers announce, and compressed ones that inflate, cost the programs no memory: requests without a good key are refused by their heads", costlessStrangers},
 		{"N75", "an escaped slash is no slash of a path, a space of another alphabet is a part of a key, and two keys in one request are none, over HTTP and gRPC", exactNames},
@@ -86,6 +93,7 @@ func TestCases(t *testing.T) {
 	} {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)
+			t.Parallel()
 			c.Run(t, each)
 		})
 	}

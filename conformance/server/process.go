@@ -36,20 +36,29 @@ type Process struct {
 
 // StartProcess builds and starts a command. The caller stops it.
 func StartProcess(name string, args ...string) (*Process, error) {
+	return startProcess(nil, name, args...)
+}
+
+// startProcess does so with further variables of the environment.
+func startProcess(env []string, name string, args ...string) (*Process, error) {
 	path, err := Binary(name)
 	if err != nil {
 		return nil, err
 	}
-	return StartProgram(name, path, args...)
+	return startProgram(env, name, path, args...)
 }
 
 // StartProgram starts the program of a file, which failures name. The caller stops it.
 func StartProgram(name, path string, args ...string) (*Process, error) {
+	return startProgram(nil, name, path, args...)
+}
+
+func startProgram(env []string, name, path string, args ...string) (*Process, error) {
 	p := &Process{name: name, exited: make(chan struct{}), changed: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
 	// On a machine that is busy with the tests themselves requests would be refused that
 	// these want answers to. A variable of the caller's goes ahead of this one.
-	p.cmd.Env = append([]string{"GENWAY_OVERLOAD_DELAY=-1ms"}, os.Environ()...)
+	p.cmd.Env = append([]string{"GENWAY_OVERLOAD_DELAY=-1ms"}, append(os.Environ(), env...)...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,6 +50,8 @@ type Options struct {
 	Data string
 	// Keys are keys of that data, one by group. Without them new ones are made.
 	Keys map[string]string
+	// Env is further variables of the programs, each NAME=value.
+	Env []string
 }
 
 // Server is a running gateway.
@@ -124,7 +127,7 @@ func (s *Server) launch(o Options) error {
 	}
 	args := append([]string{"serve"}, At(s.Data)...)
 	args = append(args, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json")
-	process, err := StartProcess("genway", append(args, o.encrypted(o.Args)...)...)
+	process, err := startProcess(o.Env, "genway", append(args, o.encrypted(o.Args)...)...)
 	if err != nil {
 		return err
 	}
@@ -145,14 +148,14 @@ func (s *Server) launchTwo(o Options) error {
 		return err
 	}
 	s.GRPC = "unix:" + filepath.Join(sockets, "core")
-	s.Core, err = StartProcess("genway-core", slices.Concat(At(s.Data), []string{"--grpc", s.GRPC, "--log-format", "json"}, o.Args)...)
+	s.Core, err = startProcess(o.Env, "genway-core", slices.Concat(At(s.Data), []string{"--grpc", s.GRPC, "--log-format", "json"}, o.Args)...)
 	if err != nil {
 		return err
 	}
 	if _, err := s.Core.Await("core is up"); err != nil {
 		return err
 	}
-	s.Edge, err = StartProcess("genway-edge", append([]string{"--core", s.GRPC, "--http", "127.0.0.1:0", "--log-format", "json"}, o.encrypted(o.EdgeArgs)...)...)
+	s.Edge, err = startProcess(o.Env, "genway-edge", append([]string{"--core", s.GRPC, "--http", "127.0.0.1:0", "--log-format", "json"}, o.encrypted(o.EdgeArgs)...)...)
 	if err != nil {
 		return err
 	}
@@ -210,10 +213,11 @@ func Address() string {
 // addresses is how many Address has given out.
 var addresses atomic.Int64
 
-// At are the flags that name the store of the data: a directory, or a PostgreSQL database.
+// At are the flags that name the store of the data: a directory, or a PostgreSQL database, whose programs
+// have a directory of their own for the ledger's journal: a program books what it finds there, in its own database.
 func At(data string) []string {
-	if strings.HasPrefix(data, "postgres://") {
-		return []string{"--store", data}
+	if u, err := url.Parse(data); err == nil && u.Scheme == "postgres" {
+		return []string{"--store", data, "--data", filepath.Join(os.Getenv("GENWAY_DATA"), u.Host+u.Path)}
 	}
 	return []string{"--data", data}
 }
