@@ -106,7 +106,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	}
 	sendStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
-		s.config.Metrics.RefusedByLimit(refused.Scope.String(), string(refused.Metric))
+		s.config.Metrics.RefusedByLimit(refused.Scope.String(), refused.Metric.String())
 		return nil, refusal(refused, admitted.member())
 	}
 	if err != nil {

@@ -266,7 +266,7 @@ func TestK5EveryRPCIsAdmitted(t *testing.T) {
 			before := l.calls.Load()
 			var header metadata.MD
 			d := detail(t, call(asKey(t), grpc.Header(&header)))
-			if d.GetReason() != core.ReasonRequests || d.GetKind() != fault.RateLimited || l.calls.Load() != before {
+			if d.GetReason() != limit.Kinds[limit.Requests].Reason || d.GetKind() != fault.RateLimited || l.calls.Load() != before {
 				t.Errorf("%v, and %d more calls of the upstream", d, l.calls.Load()-before)
 			}
 			if wait := d.GetRetryAfter().AsDuration(); wait <= 0 || wait > 30*time.Second || !strings.Contains(d.GetMessage(), "this key: 2 requests a minute. Please try again in ") {
@@ -275,7 +275,7 @@ func TestK5EveryRPCIsAdmitted(t *testing.T) {
 			if q := d.GetQuota(); q.GetScope() != "key" || q.GetMetric() != "requests" || q.GetLimit() != 2 {
 				t.Errorf("%v", q)
 			}
-			if got := header.Get(core.RateRequestsKey); len(got) != 1 || !strings.HasPrefix(got[0], "2 0 ") {
+			if got := header.Get("genway-rate-requests"); len(got) != 1 || !strings.HasPrefix(got[0], "2 0 ") {
 				t.Errorf("header %v", header)
 			}
 		})
@@ -382,7 +382,7 @@ func TestEveryEndSettles(t *testing.T) {
 					if err == nil {
 						return true
 					}
-					if reason := detail(t, err).GetReason(); reason != core.ReasonConcurrent {
+					if reason := detail(t, err).GetReason(); reason != limit.Kinds[limit.Concurrent].Reason {
 						return false
 					}
 				}
@@ -472,7 +472,7 @@ func TestWhoseLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := l.client.GenerateText(asKey(t), tokens(40))
-		if d := detail(t, err); d.GetReason() != core.ReasonTokens || !strings.Contains(d.GetMessage(), whose+": 50 tokens a minute") {
+		if d := detail(t, err); d.GetReason() != limit.Kinds[limit.Tokens].Reason || !strings.Contains(d.GetMessage(), whose+": 50 tokens a minute") {
 			t.Errorf("%v", d)
 		}
 	}

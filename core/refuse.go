@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Reasons of requests that are not admitted.
+// Reasons of requests that are not admitted; limit.Kinds has those of the other limits.
 const (
 	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
 	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
@@ -25,9 +25,6 @@ const (
 	ReasonCertificate       = "CERTIFICATE_NOT_ALLOWED"
 	ReasonModelUnpriced     = "MODEL_UNPRICED"
 	ReasonTooManyTokens     = "TOO_MANY_TOKENS"
-	ReasonRequests          = "REQUESTS_PER_MINUTE"
-	ReasonTokens            = "TOKENS_PER_MINUTE" //nolint:gosec // a word of ours, not a secret
-	ReasonConcurrent        = "CONCURRENT_REQUESTS"
 	ReasonBudget            = "BUDGET_EXHAUSTED"
 	ReasonBudgetHeld        = "BUDGET_HELD"
 	ReasonLimitsUnavailable = "LIMITS_UNAVAILABLE"
@@ -43,19 +40,17 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 	if r.Never {
 		return impossible(r, subject, member)
 	}
-	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}}
+	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}}
 	again := fmt.Sprintf("Please try again in %s.", waitText(r.After))
-	switch r.Metric {
-	case limit.Requests:
-		f.Reason = ReasonRequests
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests a minute. %s", subject, r.Limit, again)
-	case limit.Tokens:
-		f.Reason = ReasonTokens
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d tokens a minute, and this request may take %d. %s", subject, r.Limit, r.Asked, again)
-	case limit.Concurrent:
-		f.Reason = ReasonConcurrent
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests at once. %s", subject, r.Limit, again)
-	case limit.Money:
+	if r.Metric != limit.Money {
+		kind := limit.Kinds[r.Metric]
+		f.Reason = kind.Reason
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d %s", subject, r.Limit, kind.Words)
+		if r.Metric.Weighed() {
+			f.Message += fmt.Sprintf(", and this request may take %d", r.Asked)
+		}
+		f.Message += ". " + again
+	} else {
 		f.Quota.ResetTime = timestamppb.New(r.End)
 		f.Reason = ReasonBudget
 		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It is reset at %s.",
@@ -98,7 +93,7 @@ func impossible(r *limit.Refusal, subject, member string) *fault.Error {
 	if r.Metric == limit.Money {
 		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, or its number of answers.",
 			limit.FormatMoney(r.Asked), subject, limit.FormatMoney(r.Limit), r.Period)
-		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
+		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}
 		return f
 	}
 	atLeast := ""
@@ -120,15 +115,18 @@ func waitText(d time.Duration) string {
 	return strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1000, 'f', -1, 64) + "s"
 }
 
-// The metadata that say where a caller stands with its limits a minute: the limit, what
+// rateKeys are the metadata that say where a caller stands with its limits a minute: the limit, what
 // remains of it, and the milliseconds until it is unused again, with spaces between.
-const (
-	RateRequestsKey = "genway-rate-requests"
-	RateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
-	// RateBudgetKey says so of the fullest budget: its nano-dollars, those that were spent before the
-	// request, the period, when it is reset in seconds since 1970, and the scope.
-	RateBudgetKey = "genway-rate-budget"
-)
+var rateKeys = func() (names [limit.Concurrent]string) {
+	for m := range limit.Concurrent {
+		names[m] = "genway-rate-" + m.String()
+	}
+	return names
+}()
+
+// RateBudgetKey says so of the fullest budget: its nano-dollars, those that were spent before the
+// request, the period, when it is reset in seconds since 1970, and the scope.
+const RateBudgetKey = "genway-rate-budget"
 
 // sendStanding puts where a caller stands with its limits into the answer's headers.
 func sendStanding(ctx context.Context, s limit.Standing) {
@@ -136,22 +134,19 @@ func sendStanding(ctx context.Context, s limit.Standing) {
 	var texts []string // one for all values, since this runs for each request
 	put := func(name string, text []byte) {
 		if md == nil {
-			md, texts = make(metadata.MD, 3), make([]string, 0, 3)
+			md, texts = make(metadata.MD, len(rateKeys)+1), make([]string, 0, len(rateKeys)+1)
 		}
 		texts = append(texts, string(text))
 		md[name] = texts[len(texts)-1 : len(texts) : len(texts)]
 	}
 	var buffer [96]byte
-	for _, f := range []struct {
-		name string
-		limit.Figures
-	}{{RateRequestsKey, s.Requests}, {RateTokensKey, s.Tokens}} {
+	for m, f := range s.Rates {
 		if f.Limit == 0 {
 			continue
 		}
 		b := strconv.AppendInt(buffer[:0], f.Limit, 10)
 		b = strconv.AppendInt(append(b, ' '), f.Remaining, 10)
-		put(f.name, strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10))
+		put(rateKeys[m], strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10))
 	}
 	if m := s.Money; m.Limit != 0 {
 		b := strconv.AppendInt(buffer[:0], m.Limit, 10)

@@ -57,7 +57,7 @@ func TestReservations(t *testing.T) {
 				t.Errorf("with just enough money: %v", err)
 			}
 			// Another takes the rest of the minute, or a token more.
-			for more, reason := range map[int64]string{1: core.ReasonTokens, 0: ""} {
+			for more, reason := range map[int64]string{1: limit.Kinds[limit.Tokens].Reason, 0: ""} {
 				l := serveLimitedAt(t, keys.Policy{Limits: limit.Limits{TokensPerMinute: 10_000}}, limit.Rules{OutputTokens: 700}, stopped())
 				l.targets, l.hold = targets, make(chan struct{})
 				filled := make(chan error, 1)
@@ -126,7 +126,7 @@ func TestGrowingAnswersHoldMore(t *testing.T) {
 		reason string
 	}{
 		"a budget":        {limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}, core.ReasonBudgetHeld},
-		"tokens a minute": {limit.Limits{TokensPerMinute: budget}, core.ReasonTokens},
+		"tokens a minute": {limit.Limits{TokensPerMinute: budget}, limit.Kinds[limit.Tokens].Reason},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := serveLimitedAt(t, keys.Policy{Limits: c.limits}, limit.Rules{}, stopped())

@@ -64,9 +64,14 @@ func badRequest(f *fault.Error) *errdetails.BadRequest {
 // metric is as in Quota.
 func quotaFailure(q *genwayv1.Quota, message string) *errdetails.QuotaFailure {
 	metric := "genway/" + q.GetMetric()
-	unit := map[string]string{string(limit.Requests): "requests/minute", string(limit.Tokens): "tokens/minute", string(limit.Concurrent): "requests"}[q.GetMetric()]
+	unit := ""
 	if q.GetPeriod() != "" {
 		unit = "nano-dollars/" + q.GetPeriod()
+	}
+	for _, kind := range limit.Kinds {
+		if kind.Counts == q.GetMetric() {
+			unit = kind.Unit
+		}
 	}
 	return &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{
 		Subject: q.GetScope(), Description: message, ApiService: "genway.v1.Generation", QuotaMetric: metric,

@@ -137,10 +137,9 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 		}
 		s.Policy.Certificates = append(s.Policy.Certificates, certificate)
 	}
-	s.Policy.Limits = limit.Limits{
-		RequestsPerMinute: from.GetLimits().GetRequestsPerMinute(),
-		TokensPerMinute:   from.GetLimits().GetTokensPerMinute(),
-		Concurrent:        from.GetLimits().GetConcurrent(),
+	figures := from.GetLimits().ProtoReflect()
+	for m := range limit.Money {
+		*s.Policy.Limits.Figure(m) = figures.Get(figureField(m)).Int()
 	}
 	for i, b := range from.GetLimits().GetBudgets() {
 		period, ok := periods[b.GetPeriod()]
@@ -158,6 +157,11 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 		return s, fault.Invalid(param+".priority", "%s.priority: unknown priority %d", param, p)
 	}
 	return s, nil
+}
+
+// figureField is the field of the contract's limits that has the figure of a metric. It is named as the metric.
+func figureField(m limit.Metric) protoreflect.FieldDescriptor {
+	return (*adminv1.Limits)(nil).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(m.Name()))
 }
 
 // keyMessage gives a key as the contract has it.
@@ -187,11 +191,12 @@ func settingsMessage(s keys.Settings) *adminv1.KeySettings {
 		Name: s.Name, Owner: s.Owner, Labels: s.Labels, ExpireTime: timestamp(s.ExpireTime),
 		Models: s.Policy.Models, Addresses: texts(s.Policy.Addresses), Strict: s.Policy.Strict,
 		Certificates: s.Policy.Certificates, ReadOnly: s.Policy.ReadOnly, Capture: CaptureMessage(s.Policy.Capture), ReadCaptures: s.Policy.ReadCaptures,
-		Limits: &adminv1.Limits{
-			RequestsPerMinute: s.Policy.Limits.RequestsPerMinute,
-			TokensPerMinute:   s.Policy.Limits.TokensPerMinute,
-			Concurrent:        s.Policy.Limits.Concurrent,
-		},
+		Limits: &adminv1.Limits{},
+	}
+	for metric := range limit.Money {
+		if n := *s.Policy.Limits.Figure(metric); n != 0 {
+			m.Limits.ProtoReflect().Set(figureField(metric), protoreflect.ValueOfInt64(n))
+		}
 	}
 	if s.Policy.Priority == keys.PriorityBatch {
 		m.Priority = adminv1.Priority_PRIORITY_BATCH

@@ -11,9 +11,6 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// limitNames are the limits as the contract names them.
-var limitNames = map[limit.Metric]string{limit.Requests: "requests_per_minute", limit.Tokens: "tokens_per_minute", limit.Concurrent: "concurrent", limit.Money: "budget"}
-
 // GetLimits says where a key stands with its limits.
 func (s *Service) GetLimits(ctx context.Context, req *adminv1.GetLimitsRequest) (*adminv1.GetLimitsResponse, error) {
 	if err := named(req.GetKey()); err != nil {
@@ -30,7 +27,7 @@ func (s *Service) GetLimits(ctx context.Context, req *adminv1.GetLimitsRequest) 
 	now := s.config.Clock()
 	resp := &adminv1.GetLimitsResponse{}
 	for _, g := range gauges {
-		m := &adminv1.LimitGauge{Scope: g.Scope.String(), Limit: limitNames[g.Metric], Most: g.Most}
+		m := &adminv1.LimitGauge{Scope: g.Scope.String(), Limit: g.Metric.Name(), Most: g.Most}
 		if g.Known {
 			m.Used = &g.Used
 		}

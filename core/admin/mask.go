@@ -5,9 +5,10 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 )
 
-// paths are what an update's mask can name, with what each takes over.
+// paths are what an update's mask can name beside the figures of limits, with what each takes over.
 var paths = map[string]func(to *keys.Settings, from keys.Settings){
 	"*":           func(to *keys.Settings, from keys.Settings) { *to = from },
 	"name":        func(to *keys.Settings, from keys.Settings) { to.Name = from.Name },
@@ -25,18 +26,21 @@ var paths = map[string]func(to *keys.Settings, from keys.Settings){
 	"read_captures": func(to *keys.Settings, from keys.Settings) { to.Policy.ReadCaptures = from.Policy.ReadCaptures },
 	"read_only":     func(to *keys.Settings, from keys.Settings) { to.Policy.ReadOnly = from.Policy.ReadOnly },
 	"limits":        func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
-	"limits.requests_per_minute": func(to *keys.Settings, from keys.Settings) {
-		to.Policy.Limits.RequestsPerMinute = from.Policy.Limits.RequestsPerMinute
-	},
-	"limits.tokens_per_minute": func(to *keys.Settings, from keys.Settings) {
-		to.Policy.Limits.TokensPerMinute = from.Policy.Limits.TokensPerMinute
-	},
-	"limits.concurrent": func(to *keys.Settings, from keys.Settings) {
-		to.Policy.Limits.Concurrent = from.Policy.Limits.Concurrent
-	},
 	"limits.budgets": func(to *keys.Settings, from keys.Settings) {
 		to.Policy.Limits.Budgets = from.Policy.Limits.Budgets
 	},
+}
+
+// taking returns what a path takes over; nil if the settings have no such member.
+func taking(path string) func(to *keys.Settings, from keys.Settings) {
+	for m := range limit.Money {
+		if path == "limits."+m.Name() {
+			return func(to *keys.Settings, from keys.Settings) {
+				*to.Policy.Limits.Figure(m) = *from.Policy.Limits.Figure(m)
+			}
+		}
+	}
+	return paths[path]
 }
 
 // masked gives what takes over all that a mask names.
@@ -44,15 +48,16 @@ func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) 
 	if len(mask) == 0 {
 		return nil, fault.Missing("update_mask")
 	}
+	takes := make([]func(to *keys.Settings, from keys.Settings), len(mask))
 	for i, path := range mask {
-		if paths[path] == nil {
+		if takes[i] = taking(path); takes[i] == nil {
 			at := fmt.Sprintf("update_mask.paths[%d]", i)
 			return nil, fault.Invalid(at, "%s: the settings have no such member", at)
 		}
 	}
 	return func(to *keys.Settings, from keys.Settings) {
-		for _, path := range mask {
-			paths[path](to, from)
+		for _, take := range takes {
+			take(to, from)
 		}
 	}, nil
 }

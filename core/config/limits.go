@@ -37,16 +37,9 @@ type Limits struct {
 	Models []ModelLimits `yaml:"models,omitempty" json:"models,omitempty" jsonschema_description:"For all requests for the models that match, together. The first that matches counts."`
 }
 
-// Rates bound requests and tokens.
-type Rates struct {
-	RequestsPerMinute int64 `yaml:"requests_per_minute,omitempty" json:"requests_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests a minute; without it, no bound."`
-	TokensPerMinute   int64 `yaml:"tokens_per_minute,omitempty" json:"tokens_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens a minute, in and out together; without it, no bound."`
-	Concurrent        int64 `yaml:"concurrent,omitempty" json:"concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at once; without it, no bound."`
-}
-
-// Allowance is rates, and money.
+// Allowance is figures, and money.
 type Allowance struct {
-	Rates `yaml:",inline"`
+	limit.Limits `yaml:",inline"`
 	// Budgets are dollars a day or a month: 12.50/month.
 	Budgets []string `yaml:"budgets,omitempty" json:"budgets,omitempty" jsonschema_description:"Dollars a day or a month of UTC: 5/day, 12.50/month."`
 }
@@ -61,8 +54,8 @@ type OwnerLimits struct {
 // ModelLimits are those of models.
 type ModelLimits struct {
 	// Model is a name or a glob; all models it matches share the limits.
-	Model string `yaml:"model" json:"model" jsonschema_description:"A model's name as callers write it, or a glob: all models it matches share the limits."`
-	Rates `yaml:",inline"`
+	Model        string `yaml:"model" json:"model" jsonschema_description:"A model's name as callers write it, or a glob: all models it matches share the limits."`
+	limit.Limits `yaml:",inline"`
 }
 
 // Defaults of Limits.
@@ -112,17 +105,13 @@ func (l *Limits) Rules() limit.Rules {
 		rules.Owners = append(rules.Owners, limit.Rule{Pattern: o.Owner, Limits: o.limits()})
 	}
 	for _, m := range l.Models {
-		rules.Models = append(rules.Models, limit.Rule{Pattern: m.Model, Limits: m.limits()})
+		rules.Models = append(rules.Models, limit.Rule{Pattern: m.Model, Limits: m.Limits})
 	}
 	return rules
 }
 
-func (r Rates) limits() limit.Limits {
-	return limit.Limits{RequestsPerMinute: r.RequestsPerMinute, TokensPerMinute: r.TokensPerMinute, Concurrent: r.Concurrent}
-}
-
 func (a Allowance) limits() limit.Limits {
-	l := a.Rates.limits()
+	l := a.Limits
 	for _, text := range a.Budgets {
 		if b, err := limit.ParseBudget(text); err == nil { // as validate has seen
 			l.Budgets = append(l.Budgets, b)
@@ -160,7 +149,7 @@ func (l *Limits) validate(all *checks, at string) {
 		if m.Model == "" {
 			all.wrongf(where, `model is missing: a name or a glob, "*" for all`)
 		}
-		m.validate(all, where)
+		checkFigures(all, where, m.Limits)
 	}
 }
 
@@ -191,21 +180,12 @@ func (l *Limits) validateStore(all *checks, at string) {
 	}
 }
 
-func (r Rates) validate(all *checks, at string) {
-	for _, f := range []struct {
-		key   string
-		value int64
-	}{
-		{"requests_per_minute", r.RequestsPerMinute}, {"tokens_per_minute", r.TokensPerMinute}, {"concurrent", r.Concurrent},
-	} {
-		if f.value < 0 || f.value > limit.Most {
-			all.wrongf(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
-		}
-	}
+func checkFigures(all *checks, at string, l limit.Limits) {
+	l.Check(func(member, reason string) { all.wrongf(at+"."+member, "%s", reason) })
 }
 
 func (a Allowance) validate(all *checks, at string) {
-	a.Rates.validate(all, at)
+	checkFigures(all, at, a.Limits)
 	if a.Budgets != nil && len(a.Budgets) == 0 {
 		all.wrongf(at+".budgets", "it is empty; leave it out for no budget")
 	}

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/genway/genway/core/capture"
-	"github.com/genway/genway/core/limit"
 )
 
 // What settings may be. Texts are printable UTF-8 of one line without spaces around
@@ -83,18 +82,7 @@ func (p *Policy) check(v *violations) {
 			v.addf(fmt.Sprintf("certificates[%d]", i), "%s is not in its plain form, %s", quote(text), quote(plain))
 		}
 	}
-	for _, figure := range []struct {
-		name  string
-		value int64
-	}{
-		{"requests_per_minute", p.Limits.RequestsPerMinute},
-		{"tokens_per_minute", p.Limits.TokensPerMinute},
-		{"concurrent", p.Limits.Concurrent},
-	} {
-		if figure.value < 0 || figure.value > limit.Most {
-			v.addf("limits."+figure.name, "expected 0 to %d, got %d", limit.Most, figure.value)
-		}
-	}
+	p.Limits.Check(func(member, reason string) { v.addf("limits."+member, "%s", reason) })
 	if p.Priority != "" && p.Priority != PriorityBatch {
 		v.addf("priority", "%.40q is none; one of interactive, batch", p.Priority)
 	}
@@ -102,9 +90,6 @@ func (p *Policy) check(v *violations) {
 		for _, m := range p.Capture.Check(p.Capture.Until) { // how far ahead that is, checkCapture knows
 			v.addf("capture."+m.Member, "%s", m.Reason)
 		}
-	}
-	if err := (limit.Limits{Budgets: p.Limits.Budgets}).Validate(); err != nil {
-		v.addf("limits.budgets", "%v", err)
 	}
 }
 
@@ -115,7 +100,7 @@ func (p *Policy) checkAdmin(v *violations) {
 	if len(p.Models) > 0 {
 		v.addf("models", reason)
 	}
-	if l := p.Limits; l.RequestsPerMinute != 0 || l.TokensPerMinute != 0 || l.Concurrent != 0 || len(l.Budgets) > 0 {
+	if p.Limits.Any() {
 		v.addf("limits", reason)
 	}
 	if p.Strict {

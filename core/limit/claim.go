@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -23,8 +24,8 @@ func (s Scope) String() string { return [...]string{"key", "owner", "model"}[s] 
 // Bounds are Limits with the budgets by period, so that they need no memory of their
 // own.
 type Bounds struct {
-	// Requests and Tokens are a minute; Concurrent is at once. 0 is no bound.
-	Requests, Tokens, Concurrent int64
+	// Figures are those of Kinds, by metric. 0 is no bound.
+	Figures [Money]int64
 	// Budgets are in nano-dollars: of the day, of the month. 0 is no bound.
 	Budgets [2]int64
 }
@@ -37,7 +38,10 @@ const (
 
 // bounds gives limits as bounds.
 func (l Limits) bounds() Bounds {
-	b := Bounds{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Concurrent: l.Concurrent}
+	var b Bounds
+	for m := range Money {
+		b.Figures[m] = *l.Figure(m)
+	}
 	for _, budget := range l.Budgets {
 		b.Budgets[budget.Period.place()] = budget.Amount
 	}
@@ -53,34 +57,21 @@ func (p Period) place() int {
 
 // or fills bounds that are not set from others.
 func (b Bounds) or(others Bounds) Bounds {
-	fill(&b.Requests, others.Requests)
-	fill(&b.Tokens, others.Tokens)
-	fill(&b.Concurrent, others.Concurrent)
+	for m := range b.Figures {
+		b.Figures[m] = cmp.Or(b.Figures[m], others.Figures[m])
+	}
 	for i := range b.Budgets {
-		fill(&b.Budgets[i], others.Budgets[i])
+		b.Budgets[i] = cmp.Or(b.Budgets[i], others.Budgets[i])
 	}
 	return b
 }
 
-func fill(v *int64, otherwise int64) {
-	if *v == 0 {
-		*v = otherwise
-	}
-}
-
 // Figure is the bound of a metric; of money, that of the period. 0 is no bound.
 func (b Bounds) Figure(metric Metric, period Period) int64 {
-	switch metric {
-	case Requests:
-		return b.Requests
-	case Tokens:
-		return b.Tokens
-	case Concurrent:
-		return b.Concurrent
-	case Money:
+	if metric == Money {
 		return b.Budgets[period.place()]
 	}
-	return 0
+	return b.Figures[metric]
 }
 
 // Budgeted reports whether money is bounded.
@@ -92,14 +83,6 @@ type Subject struct {
 	// ID is the key's identifier, the owner's name or the pattern of the models.
 	ID string
 	Bounds
-}
-
-// Amount is what a request takes: tokens, in and out together, and nano-dollars.
-type Amount struct{ Tokens, Cost int64 }
-
-// bounded is the amount as stores count it: exact in all of them, and never below 0.
-func (a Amount) bounded() Amount {
-	return Amount{Tokens: amount.Bound(a.Tokens), Cost: amount.Bound(a.Cost)}
 }
 
 // Claim is what one request asks of the limits, and what it holds of them once it is
@@ -116,8 +99,8 @@ type Claim struct {
 
 	// ID identifies a claim among those of several processes.
 	ID string
-	// Holds are what is held of the subjects' tokens a minute.
-	Holds [maxSubjects]Hold
+	// Holds are what is held of the subjects' rates that are settled.
+	Holds [maxSubjects]Holds
 	// Starts are the beginnings of the day and the month that pay, in seconds since
 	// 1970.
 	Starts [2]int64
@@ -130,19 +113,32 @@ type Claim struct {
 	accounts [maxSubjects]*account
 }
 
-// Hold is the tokens that were taken of a meter. The last of them, which stand where the
-// mark is, may be returned.
+// Holds are what is held of the rates of one subject that are settled.
+type Holds [rates - Tokens]Hold
+
+// Of is what is held of a rate that is settled.
+func (h *Holds) Of(rate Metric) *Hold { return &h[rate-Tokens] }
+
+// Hold is how much was taken of a meter. The last part of it, which was taken at the
+// mark, may be returned.
 type Hold struct {
-	Tokens, Last int64
+	Taken, Last int64
 	Mark
 }
 
-// Held is a hold of n, the last that was taken of the meter.
-func Held(n int64, m Meter) Hold { return Hold{}.plus(n, m) }
+// Extend has more be held, whose mark is not known: so none of it can be returned.
+func (h *Holds) Extend(more Amount) {
+	for m := Tokens; m < rates; m++ {
+		if n := more.Of(m); n > 0 {
+			hold := h.Of(m)
+			hold.Taken, hold.Last = amount.Bound(amount.Sum(hold.Taken, n)), 0
+		}
+	}
+}
 
 // plus is a hold of more, just taken.
 func (h Hold) plus(charge int64, m Meter) Hold {
-	return Hold{Tokens: amount.Bound(amount.Sum(h.Tokens, charge)), Last: charge, Mark: m.mark()}
+	return Hold{Taken: amount.Bound(amount.Sum(h.Taken, charge)), Last: charge, Mark: m.mark()}
 }
 
 const maxSubjects = 3
@@ -158,8 +154,8 @@ type Figures struct {
 // Standing is where a caller stands: with each limit a minute, that of the subject with
 // the least left; and with its fullest budget.
 type Standing struct {
-	Requests, Tokens Figures
-	Money            Fill
+	Rates [rates]Figures
+	Money Fill
 }
 
 // Fill is how full a budget is, in nano-dollars, before the request that asks.
@@ -190,17 +186,6 @@ func (f *Figures) note(m Meter, rate, now int64) {
 	}
 }
 
-// Metric is what a limit counts.
-type Metric string
-
-// The metrics.
-const (
-	Requests   Metric = "requests"
-	Tokens     Metric = "tokens"
-	Concurrent Metric = "concurrent"
-	Money      Metric = "budget"
-)
-
 // Refusal is the error of a request that a limit does not admit. Of several, it is the
 // one that lasts longest.
 type Refusal struct { //nolint:errname // it is what the limits answer, as Standing is
@@ -230,5 +215,5 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 }
 
 func (r *Refusal) Error() string {
-	return "limit: the " + r.Scope.String() + "'s limit of " + string(r.Metric) + " is reached"
+	return "limit: the " + r.Scope.String() + "'s limit of " + r.Metric.String() + " is reached"
 }

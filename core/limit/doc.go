@@ -1,6 +1,8 @@
-// Package limit holds callers to what they were given: requests and tokens a minute,
-// requests at once, money a day or a month; by key, by its owner and by model.
+// Package limit enforces rate, concurrency and budget limits on keys, on their owners and on models. Limits
+// (limits.go) declares each kind of limit once: what it is called everywhere, what it counts and how it is refused.
 //
-// It must import only the standard library, since core/keys builds on its types. What
-// is shared between cores is behind an interface; package core/limit/shared has it, and core/limit/limittest what both stores must pass.
+// A Limiter finds the limits of a request and asks a Store to reserve what it may take: Memory counts in this process,
+// package core/limit/shared in a Redis that several cores share. core/limit/limittest tests both.
+//
+// It must not import anything of ours but core/amount and core/glob, since core/keys builds on its types.
 package limit

@@ -22,20 +22,19 @@ type Gauge struct {
 	Known bool
 }
 
-// Use is what one subject uses of its limits now. What has no bound is 0.
-type Use struct{ Requests, Tokens, Running int64 }
+// Use is what one subject uses of its limits now, by metric. What has no bound is 0.
+type Use [Money]int64
 
 // Use is what a subject in this state uses. now is in microseconds.
 func (a *State) Use(of *Subject, now int64) Use {
 	var use Use
-	if of.Requests > 0 {
-		use.Requests = of.Requests - a.Requests.Left(of.Requests, now)
+	for m := range rates {
+		if most := of.Figures[m]; most > 0 {
+			use[m] = most - a.Rates[m].Left(most, now)
+		}
 	}
-	if of.Tokens > 0 {
-		use.Tokens = of.Tokens - a.Tokens.Left(of.Tokens, now)
-	}
-	if of.Concurrent > 0 {
-		use.Running = a.Running
+	if of.Figures[Concurrent] > 0 {
+		use[Concurrent] = a.Running
 	}
 	return use
 }
@@ -60,16 +59,14 @@ func (l *Limiter) Gauges(ctx context.Context, who Who) ([]Gauge, error) {
 		if known {
 			use = uses[i]
 		}
-		for _, g := range []Gauge{
-			{Metric: Requests, Most: s.Requests, Used: use.Requests, Known: known},
-			{Metric: Tokens, Most: s.Tokens, Used: use.Tokens, Known: known},
-			{Metric: Concurrent, Most: s.Concurrent, Used: use.Running, Known: known},
-			{Metric: Money, Period: Day, Most: s.Budgets[dayBudget]},
-			{Metric: Money, Period: Month, Most: s.Budgets[monthBudget]},
-		} {
-			if g.Most > 0 {
-				g.Scope, g.ID = s.Scope, s.ID
-				gauges = append(gauges, g)
+		for m, most := range s.Figures {
+			if most > 0 {
+				gauges = append(gauges, Gauge{Scope: s.Scope, ID: s.ID, Metric: Metric(m), Most: most, Used: use[m], Known: known})
+			}
+		}
+		for p, most := range s.Budgets {
+			if most > 0 {
+				gauges = append(gauges, Gauge{Scope: s.Scope, ID: s.ID, Metric: Money, Period: Periods[p], Most: most})
 			}
 		}
 	}

@@ -2,10 +2,16 @@ package limit
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/genway/genway/core/amount"
 )
+
+// ErrUnavailable reports that a request can be neither admitted nor refused: the store that
+// cores share does not answer.
+var ErrUnavailable = errors.New("limit: the shared store does not answer")
 
 // A Store knows what is used of limits. Its methods are safe for concurrent use, those
 // on one claim one after the other.
@@ -86,14 +92,15 @@ func (r *Reservation) Budgeted() bool {
 	return false
 }
 
-// Weighed reports whether tokens or money bound the request: only then it matters what it
+// Weighed reports whether a rate that is settled or money bounds the request: only then it matters what it
 // may take.
 func (r *Reservation) Weighed() bool {
 	if r == nil {
 		return false
 	}
 	for i := range r.claim.Subjects {
-		if s := &r.claim.Subjects[i]; s.Tokens > 0 || s.Budgeted() {
+		s := &r.claim.Subjects[i]
+		if s.Budgeted() || slices.Max(s.Figures[Tokens:rates]) > 0 {
 			return true
 		}
 	}

@@ -1,18 +1,25 @@
 package limit
 
-// Limits are what a key, an owner or a model is held to. The zero value bounds nothing.
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/genway/genway/core/amount"
+)
+
+// Limits are what a key, an owner or a model is held to. The zero value bounds nothing. All but Budgets are figures, one
+// of each kind in Kinds; 0 is no bound.
 type Limits struct {
 	// RequestsPerMinute is how many requests may begin at once, and how many more in
-	// each minute from then on, evenly: after the n-th at once, one each 60/n seconds. 0
-	// is no bound.
-	RequestsPerMinute int64 `json:"requests_per_minute,omitzero"`
-	// TokensPerMinute bounds the tokens in the same way, in and out together; 0 is no
-	// bound.
-	TokensPerMinute int64 `json:"tokens_per_minute,omitzero"`
-	// Concurrent is how many requests may run at once; 0 is no bound.
-	Concurrent int64 `json:"concurrent,omitzero"`
-	// Budgets bound what is spent, at most one for each period.
-	Budgets []Budget `json:"budgets,omitzero"`
+	// each minute from then on, evenly: after the n-th at once, one each 60/n seconds.
+	RequestsPerMinute int64 `json:"requests_per_minute,omitzero" yaml:"requests_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests a minute; without it, no bound."`
+	// TokensPerMinute bounds the tokens in the same way, in and out together.
+	TokensPerMinute int64 `json:"tokens_per_minute,omitzero" yaml:"tokens_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens a minute, in and out together; without it, no bound."`
+	// Concurrent is how many requests may run at once.
+	Concurrent int64 `json:"concurrent,omitzero" yaml:"concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at once; without it, no bound."`
+	// Budgets bound what is spent, at most one for each period. The configuration writes them as texts.
+	Budgets []Budget `json:"budgets,omitzero" yaml:"-" jsonschema:"-"`
 }
 
 // Budget is money that may be spent within each period of time.
@@ -21,4 +28,155 @@ type Budget struct {
 	Amount int64 `json:"amount"`
 	// Period is the calendar period of the budget, which is reset when it ends.
 	Period Period `json:"period"`
+}
+
+// Amount is what a request takes: tokens, in and out together, and nano-dollars.
+type Amount struct{ Tokens, Cost int64 }
+
+// Metric is what a limit counts.
+type Metric uint8
+
+// The metrics. Rates come first: Requests, of which each request takes one, and those of which it takes a part of its
+// Amount, which is reserved and settled. Concurrent is held while a request runs. Money has a figure for each period.
+const (
+	Requests Metric = iota
+	Tokens
+	Concurrent
+	Money
+)
+
+// rates is the number of rates; those from Tokens on are settled.
+const rates = Concurrent
+
+// Kind is a kind of limit with one figure, as all that handles limits reads it.
+type Kind struct {
+	// Name is its member in the configuration, in the Admin API and in stored keys. Flags have - for _.
+	Name string
+	// Counts names the metric in refusals, metrics, headers and the shared store.
+	Counts string
+	// Words follow its figure in sentences, Short in lists, Unit in google.rpc.QuotaFailure.
+	Words, Short, Unit string
+	// Reason is the reason of its refusals.
+	Reason string
+	// Means says what it bounds, in docs/limits.md.
+	Means string
+}
+
+// Kinds are all kinds but budgets, by their metrics.
+var Kinds = [Money]Kind{
+	Requests: {
+		Name: "requests_per_minute", Counts: "requests", Words: "requests a minute", Short: "requests/min", Unit: "requests/minute",
+		Reason: "REQUESTS_PER_MINUTE", Means: "n at once, then one each 60/n seconds",
+	},
+	Tokens: {
+		Name: "tokens_per_minute", Counts: "tokens", Words: "tokens a minute", Short: "tokens/min", Unit: "tokens/minute",
+		Reason: "TOKENS_PER_MINUTE", Means: "by the same rule; in and out together",
+	},
+	Concurrent: {
+		Name: "concurrent", Counts: "concurrent", Words: "requests at once", Short: "at once", Unit: "requests",
+		Reason: "CONCURRENT_REQUESTS", Means: "from admission until the answer is over",
+	},
+}
+
+// Figure is where limits have the figure of a metric; nil for Money.
+func (l *Limits) Figure(metric Metric) *int64 {
+	switch metric {
+	case Requests:
+		return &l.RequestsPerMinute
+	case Tokens:
+		return &l.TokensPerMinute
+	case Concurrent:
+		return &l.Concurrent
+	case Money:
+	}
+	return nil
+}
+
+// Part is where an amount has what is taken of a metric; nil if each request takes one.
+func (a *Amount) Part(metric Metric) *int64 {
+	switch metric {
+	case Tokens:
+		return &a.Tokens
+	case Money:
+		return &a.Cost
+	case Requests, Concurrent:
+	}
+	return nil
+}
+
+// Of is what a request takes of a metric, as stores count it: exact in all of them, and never below 0.
+func (a Amount) Of(metric Metric) int64 {
+	if part := a.Part(metric); part != nil {
+		return amount.Bound(*part)
+	}
+	return 1
+}
+
+// bounded is the amount with its money as stores count it: exact in all of them, and never below 0.
+func (a Amount) bounded() Amount {
+	a.Cost = amount.Bound(a.Cost)
+	return a
+}
+
+// Weighed reports whether requests take a part of the metric's rate that is reserved and settled.
+func (m Metric) Weighed() bool { return m >= Tokens && m < rates }
+
+// String is the metric as refusals, metrics and shared stores name it.
+func (m Metric) String() string {
+	if m < Money {
+		return Kinds[m].Counts
+	}
+	return "budget"
+}
+
+// Name is the limit of the metric as the Admin API names it.
+func (m Metric) Name() string {
+	if m < Money {
+		return Kinds[m].Name
+	}
+	return m.String()
+}
+
+// Most is the largest figure of a limit a minute, and of requests at once.
+const Most = 1_000_000_000
+
+// MostTokens is the largest number of tokens that a request may claim, in and out and of
+// all its candidates together, where tokens a minute are limited. It is far above what a
+// model reads and writes; a request that claims more is refused and takes nothing.
+const MostTokens = 100_000_000
+
+// Any reports whether anything is bounded.
+func (l *Limits) Any() bool {
+	any := len(l.Budgets) > 0
+	for m := range Money {
+		any = any || *l.Figure(m) != 0
+	}
+	return any
+}
+
+// Check calls wrong with each member at fault and the reason: figures below 0 or above Most, and budgets of no amount, of
+// an unknown period or of one period twice.
+func (l *Limits) Check(wrong func(member, reason string)) {
+	for m, kind := range Kinds {
+		if n := *l.Figure(Metric(m)); n < 0 || n > Most {
+			wrong(kind.Name, fmt.Sprintf("expected 0 to %d, got %d", Most, n))
+		}
+	}
+	if err := checkBudgets(l.Budgets); err != nil {
+		wrong("budgets", err.Error())
+	}
+}
+
+func checkBudgets(budgets []Budget) error {
+	for i, b := range budgets {
+		switch {
+		case b.Amount <= 0 || b.Amount > maxDollars*Dollar:
+			return fmt.Errorf("a budget is above 0 and at most %d dollars", maxDollars)
+		case !slices.Contains(Periods, b.Period):
+			return fmt.Errorf("%q is no period of a budget; one of day, month", b.Period)
+		case slices.ContainsFunc(budgets[:i], func(o Budget) bool { return o.Period == b.Period }):
+			return errors.New("two budgets for one " + string(b.Period))
+		}
+	}
+	return nil
 }

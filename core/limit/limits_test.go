@@ -87,21 +87,21 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestCheck(t *testing.T) {
 	good := limit.Limits{RequestsPerMinute: 1, TokensPerMinute: limit.Most, Budgets: []limit.Budget{{1, limit.Day}, {2, limit.Month}}}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	good.Check(func(member, reason string) { t.Error(member, reason) })
 	for says, bad := range map[string]limit.Limits{
-		"requests a minute":   {RequestsPerMinute: -1},
-		"tokens a minute":     {TokensPerMinute: limit.Most + 1},
-		"concurrent requests": {Concurrent: -1},
-		"above 0":             {Budgets: []limit.Budget{{0, limit.Day}}},
-		"no period":           {Budgets: []limit.Budget{{1, "week"}}},
-		"two budgets":         {Budgets: []limit.Budget{{1, limit.Day}, {2, limit.Day}}},
+		"requests_per_minute: expected 0 to 1000000000, got -1":       {RequestsPerMinute: -1},
+		"tokens_per_minute: expected 0 to 1000000000, got 1000000001": {TokensPerMinute: limit.Most + 1},
+		"concurrent: expected 0 to 1000000000, got -1":                {Concurrent: -1},
+		"above 0":     {Budgets: []limit.Budget{{0, limit.Day}}},
+		"no period":   {Budgets: []limit.Budget{{1, "week"}}},
+		"two budgets": {Budgets: []limit.Budget{{1, limit.Day}, {2, limit.Day}}},
 	} {
-		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
+		var got []string
+		bad.Check(func(member, reason string) { got = append(got, member+": "+reason) })
+		if len(got) != 1 || !strings.Contains(got[0], says) {
+			t.Errorf("%s: %q", says, got)
 		}
 	}
 }

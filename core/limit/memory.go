@@ -74,7 +74,7 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 	}
 	claim.Grant(states[:len(claim.Subjects)])
 	for i := range claim.Subjects {
-		claim.Holds[i] = states[i].take(&claim.Subjects[i], claim, now)
+		states[i].take(&claim.Subjects[i], claim, &claim.Holds[i], now)
 	}
 	return claim.Standing(states[:len(claim.Subjects)], now), nil
 }
@@ -122,11 +122,16 @@ func (m *Memory) Extend(claim *Claim, more Amount) {
 	held := claim.Extend(more.Cost)
 	for i := range claim.Subjects {
 		a, s := claim.accounts[i], &claim.Subjects[i]
-		if s.Tokens > 0 {
-			a.Tokens = a.Tokens.After(more.Tokens, cmp.Or(a.Tokens.Rate, s.Tokens), now)
-			claim.Holds[i] = claim.Holds[i].plus(more.Tokens, a.Tokens)
-			if a.Tokens.full(now) {
-				claim.Holds[i].Last = 0 // less may have been taken than can be returned
+		for m := Tokens; m < rates; m++ {
+			n := more.Of(m)
+			if s.Figures[m] == 0 || n == 0 {
+				continue
+			}
+			meter, hold := &a.Rates[m], claim.Holds[i].Of(m)
+			*meter = meter.After(n, cmp.Or(meter.Rate, s.Figures[m]), now)
+			*hold = hold.plus(n, *meter)
+			if meter.full(now) {
+				hold.Last = 0 // less may have been taken than can be returned
 			}
 		}
 		for p, most := range s.Budgets {
@@ -146,11 +151,13 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 	for i := range claim.Subjects {
 		a, s := claim.accounts[i], &claim.Subjects[i]
 		a.open--
-		if s.Concurrent > 0 {
+		if s.Figures[Concurrent] > 0 {
 			a.Running--
 		}
-		if s.Tokens > 0 {
-			a.Tokens = a.Tokens.settle(claim.Holds[i], actual.Tokens, s.Tokens, now)
+		for m := Tokens; m < rates; m++ {
+			if s.Figures[m] > 0 {
+				a.Rates[m] = a.Rates[m].settle(*claim.Holds[i].Of(m), actual.Of(m), s.Figures[m], now)
+			}
 		}
 		for p, most := range s.Budgets {
 			held := claim.Cost

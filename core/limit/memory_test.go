@@ -325,9 +325,9 @@ func TestStanding(t *testing.T) {
 	l := c.limiter(limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{RequestsPerMinute: 2, TokensPerMinute: 600}}}})
 	w := who(limit.Limits{RequestsPerMinute: 60})
 	for i, want := range []limit.Standing{
-		{Requests: limit.Figures{2, 1, 30 * time.Second}, Tokens: limit.Figures{600, 500, 10 * time.Second}},
-		{Requests: limit.Figures{2, 0, time.Minute}, Tokens: limit.Figures{600, 400, 20 * time.Second}},
-		{Requests: limit.Figures{2, 0, time.Minute}, Tokens: limit.Figures{600, 400, 20 * time.Second}},
+		{Rates: [limit.Concurrent]limit.Figures{limit.Requests: {2, 1, 30 * time.Second}, limit.Tokens: {600, 500, 10 * time.Second}}},
+		{Rates: [limit.Concurrent]limit.Figures{limit.Requests: {2, 0, time.Minute}, limit.Tokens: {600, 400, 20 * time.Second}}},
+		{Rates: [limit.Concurrent]limit.Figures{limit.Requests: {2, 0, time.Minute}, limit.Tokens: {600, 400, 20 * time.Second}}},
 	} {
 		got, err := l.Prepare(w).Reserve(t.Context(), limit.Amount{Tokens: 100})
 		if refusal, ok := errors.AsType[*limit.Refusal](err); ok != (i == 2) || ok && refusal.Standing != got {

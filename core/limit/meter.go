@@ -127,10 +127,10 @@ func (m Meter) Back(n int64, at Mark, now int64) Meter {
 // settle is the meter once a request took actual of it, and not what it holds. The rate
 // is the one the request was admitted under, of which a later one may have taken the place.
 func (m Meter) settle(hold Hold, actual, rate, now int64) Meter {
-	if actual < hold.Tokens {
-		return m.Back(min(hold.Tokens-actual, hold.Last), hold.Mark, now)
+	if actual < hold.Taken {
+		return m.Back(min(hold.Taken-actual, hold.Last), hold.Mark, now)
 	}
-	return m.After(actual-hold.Tokens, cmp.Or(m.Rate, rate), now)
+	return m.After(actual-hold.Taken, cmp.Or(m.Rate, rate), now)
 }
 
 // Left is how many may be taken now.

@@ -8,7 +8,7 @@ import (
 
 // State is what one subject uses.
 type State struct {
-	Requests, Tokens Meter
+	Rates [rates]Meter
 	// Running are the requests under way that were admitted under a limit of them.
 	Running int64
 	// Money is that of the day and of the month.
@@ -29,11 +29,11 @@ func (s *Spending) settle(held, spent int64) {
 	s.Held, s.Spent = amount.Less(s.Held, held), amount.Bound(amount.Sum(s.Spent, spent))
 }
 
-// Charge is how many tokens a claim takes of a subject at once. One that asks for more
+// Charge is how much a claim takes of a subject's rate at once. One that asks for more
 // than a minute's worth takes all of it, since it would never be admitted otherwise;
 // what it uses beyond is settled as debt.
-func (s *Subject) Charge(tokens int64) int64 {
-	return min(amount.Of(tokens), s.Tokens)
+func (s *Subject) Charge(rate Metric, claim *Claim) int64 {
+	return min(claim.Of(rate), s.Figures[rate])
 }
 
 // Extend has a claim hold more money, and returns how much more it holds then.
@@ -60,8 +60,8 @@ func (c *Claim) Grant(states []*State) {
 // never gives the refusal of a claim that no state of its subjects admits; nil for none.
 func (c *Claim) never() *Refusal {
 	for i := range c.Subjects {
-		if s := &c.Subjects[i]; s.Tokens > 0 && c.Tokens > MostTokens {
-			return &Refusal{Scope: s.Scope, Metric: Tokens, Limit: MostTokens, Asked: c.Tokens, Never: true}
+		if s := &c.Subjects[i]; s.Figures[Tokens] > 0 && c.Tokens > MostTokens {
+			return &Refusal{Scope: s.Scope, Metric: Tokens, Limit: MostTokens, Asked: c.Of(Tokens), Never: true}
 		}
 	}
 	for i := range c.Subjects {
@@ -80,11 +80,10 @@ func (c *Claim) Standing(states []*State, now int64) Standing {
 	var standing Standing
 	for i := range c.Subjects {
 		s := &c.Subjects[i]
-		if s.Requests > 0 {
-			standing.Requests.note(states[i].Requests, s.Requests, now)
-		}
-		if s.Tokens > 0 {
-			standing.Tokens.note(states[i].Tokens, s.Tokens, now)
+		for m := range rates {
+			if s.Figures[m] > 0 {
+				standing.Rates[m].note(states[i].Rates[m], s.Figures[m], now)
+			}
 		}
 		for p, most := range s.Budgets {
 			if most > 0 {
@@ -119,17 +118,14 @@ func (a *State) refuse(s *Subject, claim *Claim, wall time.Time, now int64) *Ref
 			worst = &r
 		}
 	}
-	if s.Concurrent > 0 && a.Running >= s.Concurrent {
-		keep(Refusal{Metric: Concurrent, Limit: s.Concurrent, Asked: 1, After: heldFor})
+	if most := s.Figures[Concurrent]; most > 0 && a.Running >= most {
+		keep(Refusal{Metric: Concurrent, Limit: most, Asked: 1, After: heldFor})
 	}
-	if s.Requests > 0 {
-		if wait := a.Requests.After(1, s.Requests, now).Wait(now); wait > 0 {
-			keep(Refusal{Metric: Requests, Limit: s.Requests, Asked: 1, After: time.Duration(wait) * time.Microsecond})
-		}
-	}
-	if s.Tokens > 0 {
-		if wait := a.Tokens.After(s.Charge(claim.Tokens), s.Tokens, now).Wait(now); wait > 0 {
-			keep(Refusal{Metric: Tokens, Limit: s.Tokens, Asked: claim.Tokens, After: time.Duration(wait) * time.Microsecond})
+	for m := range rates {
+		if most := s.Figures[m]; most > 0 {
+			if wait := a.Rates[m].After(s.Charge(m, claim), most, now).Wait(now); wait > 0 {
+				keep(Refusal{Metric: m, Limit: most, Asked: claim.Of(m), After: time.Duration(wait) * time.Microsecond})
+			}
 		}
 	}
 	for p, most := range s.Budgets {
@@ -153,24 +149,31 @@ func overBudget(claim *Claim, place int, most int64, money Spending, now time.Ti
 	return r
 }
 
-// take takes a claim that was not refused.
-func (a *State) take(s *Subject, claim *Claim, now int64) Hold {
+// take takes a claim that was not refused, and notes what it holds.
+func (a *State) take(s *Subject, claim *Claim, holds *Holds, now int64) {
 	a.open++
-	if s.Concurrent > 0 {
+	if s.Figures[Concurrent] > 0 {
 		a.Running++
 	}
-	if s.Requests > 0 {
-		a.Requests = a.Requests.After(1, s.Requests, now)
+	for m := range rates {
+		if s.Figures[m] > 0 {
+			a.Rates[m] = a.Rates[m].After(s.Charge(m, claim), s.Figures[m], now)
+		}
 	}
+	holds.Note(s, a, claim)
 	for p, most := range s.Budgets {
 		if most > 0 {
 			a.Money[p].hold(claim.Cost)
 		}
 	}
-	if s.Tokens == 0 {
-		return Hold{}
+}
+
+// Note notes what a claim holds of a subject, once it was taken of the state.
+func (h *Holds) Note(s *Subject, taken *State, claim *Claim) {
+	*h = Holds{}
+	for m := Tokens; m < rates; m++ {
+		if s.Figures[m] > 0 {
+			*h.Of(m) = Hold{}.plus(s.Charge(m, claim), taken.Rates[m])
+		}
 	}
-	charge := s.Charge(claim.Tokens)
-	a.Tokens = a.Tokens.After(charge, s.Tokens, now)
-	return Hold{}.plus(charge, a.Tokens)
 }

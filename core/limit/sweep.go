@@ -45,7 +45,10 @@ func (m *Memory) sweep(now int64, starts [2]int64) {
 }
 
 func (a *account) idle(now int64, starts [2]int64) bool {
-	idle := a.open == 0 && a.Requests.Free <= now && a.Tokens.Free <= now
+	idle := a.open == 0
+	for i := range a.Rates {
+		idle = idle && a.Rates[i].Free <= now
+	}
 	for p, s := range a.Money {
 		idle = idle && (a.starts[p] < starts[p] || s == Spending{})
 	}

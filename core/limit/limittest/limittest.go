@@ -238,25 +238,33 @@ func (b *books) spent(_ context.Context, since time.Time, keyID, owner string) (
 }
 
 func eachLimit(s *Site) {
-	for name, c := range map[string]struct {
-		limits limit.Limits
-		most   limit.Amount
-		admits int
-		metric limit.Metric
-	}{
-		// Rates of which nothing comes back for a minute.
-		"requests":   {limit.Limits{RequestsPerMinute: 1}, limit.Amount{}, 1, limit.Requests},
-		"tokens":     {limit.Limits{TokensPerMinute: 1}, limit.Amount{Tokens: 1}, 1, limit.Tokens},
-		"concurrent": {limit.Limits{Concurrent: 4}, limit.Amount{}, 4, limit.Concurrent},
-		"budget":     {month(50), limit.Amount{Cost: 11}, 4, limit.Money},
-	} {
-		who := limit.Who{KeyID: name, Limits: c.limits}
-		for i := range c.admits {
-			s.Cores[i%len(s.Cores)].admit(who, c.most)
+	// So little of a rate that nothing comes back meanwhile.
+	figures := [limit.Money + 1]int64{limit.Concurrent: 4, limit.Money: 4}
+	for m := range limit.Money + 1 {
+		who := limit.Who{KeyID: m.String()}
+		var most limit.Amount
+		if part := most.Part(m); part != nil {
+			*part = 1
+		}
+		figure := max(figures[m], 1)
+		if m == limit.Money {
+			who.Limits = month(figure)
+		} else {
+			*who.Limits.Figure(m) = figure
+		}
+		var last *Request
+		for i := range int(figure) {
+			last = s.Cores[i%len(s.Cores)].admit(who, most)
 		}
 		for _, core := range s.Cores {
-			core.refuse(who, c.most, c.metric, c.metric == limit.Money)
+			core.refuse(who, most, m, m == limit.Money)
 		}
+		if m == limit.Requests {
+			continue // it is taken, whatever becomes of the request
+		}
+		last.End(limit.Amount{})
+		last.core.settled()
+		s.Cores[0].admit(who, most)
 	}
 }
 

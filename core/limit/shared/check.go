@@ -16,9 +16,8 @@ func (k keys) of(kind string, s *limit.Subject) string {
 	return "{" + k.prefix + "}:" + kind + ":" + s.Scope.String() + ":" + s.ID
 }
 
-func (k keys) requests(s *limit.Subject) string { return k.of("requests", s) }
-func (k keys) tokens(s *limit.Subject) string   { return k.of("tokens", s) }
-func (k keys) running(s *limit.Subject) string  { return k.of("running", s) }
+func (k keys) rate(m limit.Metric, s *limit.Subject) string { return k.of(m.String(), s) }
+func (k keys) running(s *limit.Subject) string              { return k.of("running", s) }
 
 // settled is the key of the number of the last settlement that a process has sent.
 func (k keys) settled(process string) string { return "{" + k.prefix + "}:told:" + process }
@@ -72,17 +71,15 @@ func (k keys) reserving(claim *limit.Claim, lease time.Duration, now time.Time) 
 	c := &call{args: []any{claim.ID, lease.Microseconds()}}
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
-		if s.Requests > 0 {
-			c.key(k.requests(s))
-			c.arg("rate", s.Requests, 1)
+		for m := range limit.Concurrent {
+			if s.Figures[m] > 0 {
+				c.key(k.rate(m, s))
+				c.arg("rate", s.Figures[m], s.Charge(m, claim))
+			}
 		}
-		if s.Tokens > 0 {
-			c.key(k.tokens(s))
-			c.arg("rate", s.Tokens, s.Charge(claim.Tokens))
-		}
-		if s.Concurrent > 0 {
+		if most := s.Figures[limit.Concurrent]; most > 0 {
 			c.key(k.running(s))
-			c.arg("many", s.Concurrent)
+			c.arg("many", most)
 		}
 		for p, most := range s.Budgets {
 			if most > 0 {
@@ -131,15 +128,12 @@ func read(raw any, claim *limit.Claim) (*answer, error) {
 	}
 	for i := range claim.Subjects {
 		s, state := &claim.Subjects[i], &a.states[i]
-		for _, rate := range []struct {
-			limit int64
-			meter *limit.Meter
-		}{{s.Requests, &state.Requests}, {s.Tokens, &state.Tokens}} {
-			if m := rate.meter; rate.limit > 0 {
+		for rate := range state.Rates {
+			if m := &state.Rates[rate]; s.Figures[rate] > 0 {
 				next(&m.Free, &m.Part, &m.Returned, &m.Rate)
 			}
 		}
-		if s.Concurrent > 0 {
+		if s.Figures[limit.Concurrent] > 0 {
 			next(&state.Running)
 		}
 		for p, most := range s.Budgets {
@@ -165,12 +159,14 @@ type spender struct {
 func (k keys) settling(claim *limit.Claim, actual limit.Amount, by spender) *call {
 	c := &call{}
 	for i := range claim.Subjects {
-		s, h := &claim.Subjects[i], &claim.Holds[i]
-		if s.Tokens > 0 && !claim.Local {
-			c.key(k.tokens(s))
-			c.arg("tokens", h.Tokens, h.Last, h.Free, h.Part, h.Returned, actual.Tokens, s.Tokens)
+		s := &claim.Subjects[i]
+		for m := limit.Tokens; m < limit.Concurrent; m++ {
+			if h := claim.Holds[i].Of(m); s.Figures[m] > 0 && !claim.Local {
+				c.key(k.rate(m, s))
+				c.arg("rate", h.Taken, h.Last, h.Free, h.Part, h.Returned, actual.Of(m), s.Figures[m])
+			}
 		}
-		if s.Concurrent > 0 {
+		if s.Figures[limit.Concurrent] > 0 {
 			c.key(k.running(s))
 			c.arg("many")
 		}
@@ -201,9 +197,11 @@ func (k keys) extending(claim *limit.Claim, more limit.Amount, lease time.Durati
 	c := &call{}
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
-		if s.Tokens > 0 && more.Tokens > 0 {
-			c.key(k.tokens(s))
-			c.arg("more-tokens", more.Tokens, s.Tokens)
+		for m := limit.Tokens; m < limit.Concurrent; m++ {
+			if n := more.Of(m); s.Figures[m] > 0 && n > 0 {
+				c.key(k.rate(m, s))
+				c.arg("more-rate", n, s.Figures[m])
+			}
 		}
 		for p, most := range s.Budgets {
 			if most > 0 && more.Cost > 0 {
@@ -220,7 +218,7 @@ func (k keys) renewing(claim *limit.Claim, now time.Time) *call {
 	c := &call{}
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
-		if s.Concurrent > 0 {
+		if s.Figures[limit.Concurrent] > 0 {
 			c.key(k.running(s))
 			c.arg("many", claim.ID)
 		}

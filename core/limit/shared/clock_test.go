@@ -22,7 +22,7 @@ func TestN64ServersClockIsPutBack(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Microsecond)
 	subject := &limit.Subject{Scope: limit.Key, ID: "key_a"}
 	k := s.keys
-	for _, key := range []string{k.requests(subject), k.tokens(subject)} {
+	for _, key := range []string{k.rate(limit.Requests, subject), k.rate(limit.Tokens, subject)} {
 		for _, field := range []string{"f", "t"} {
 			if _, err := conn.HIncrBy(t.Context(), key, field, day).Result(); err != nil {
 				t.Fatal(err)

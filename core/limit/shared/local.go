@@ -94,7 +94,10 @@ func (s *Store) share(b *limit.Subject, share float64, claim *limit.Claim) limit
 		}
 		return max(int64(math.Floor(float64(n)*share)), 1)
 	}
-	bounds := limit.Bounds{Requests: part(b.Requests), Tokens: part(b.Tokens), Concurrent: part(b.Concurrent)}
+	var bounds limit.Bounds
+	for m, most := range b.Figures {
+		bounds.Figures[m] = part(most)
+	}
 	for p, most := range b.Budgets {
 		if most > 0 {
 			known := s.known.count(budget{b.Scope, b.ID, p, claim.Starts[p]})

@@ -11,8 +11,8 @@ import (
 // has no room for is no refusal for good.
 func TestSharesNameTheWholeLimit(t *testing.T) {
 	full := []limit.Subject{
-		{Scope: limit.Owner, Bounds: limit.Bounds{Requests: 7}},
-		{Scope: limit.Key, Bounds: limit.Bounds{Requests: 60, Tokens: 1000, Concurrent: 4, Budgets: [2]int64{10, 100}}},
+		{Scope: limit.Owner, Bounds: limit.Bounds{Figures: [limit.Money]int64{limit.Requests: 7}}},
+		{Scope: limit.Key, Bounds: limit.Bounds{Figures: [limit.Money]int64{limit.Requests: 60, limit.Tokens: 1000, limit.Concurrent: 4}, Budgets: [2]int64{10, 100}}},
 	}
 	for _, c := range []struct {
 		refusal limit.Refusal
@@ -58,10 +58,10 @@ func TestSharesAreRoundedDown(t *testing.T) {
 		for place := range claim.Starts {
 			s.known.set(budget{limit.Key, "k", place, 1}, c.known)
 		}
-		got := s.share(&limit.Subject{Scope: limit.Key, ID: "k", Bounds: limit.Bounds{Requests: c.all, Tokens: c.all, Concurrent: c.all, Budgets: [2]int64{c.all, c.all}}}, c.share, claim)
-		want := limit.Bounds{Requests: c.part, Tokens: c.part, Concurrent: c.part, Budgets: [2]int64{c.part, c.part}}
+		got := s.share(&limit.Subject{Scope: limit.Key, ID: "k", Bounds: limit.Bounds{Figures: [limit.Money]int64{limit.Requests: c.all, limit.Tokens: c.all, limit.Concurrent: c.all}, Budgets: [2]int64{c.all, c.all}}}, c.share, claim)
+		want := limit.Bounds{Figures: [limit.Money]int64{limit.Requests: c.part, limit.Tokens: c.part, limit.Concurrent: c.part}, Budgets: [2]int64{c.part, c.part}}
 		if c.known > 0 { // the others do not depend on it
-			want.Requests, want.Tokens, want.Concurrent = got.Requests, got.Tokens, got.Concurrent
+			want.Figures = got.Figures
 		}
 		if got != want {
 			t.Errorf("%v of %d, of which %d are known to be spent: %+v, want %+v", c.share, c.all, c.known, got, want)

@@ -63,7 +63,7 @@ func TestScriptsReckonAsMeters(t *testing.T) {
 				n := figure("n", rate)
 				want = m.After(n, rate, at)
 				got = run("after", m.Free, m.Part, m.Returned, m.Rate, n, rate, at)
-				mark = limit.Held(n, want).Mark
+				mark = limit.Mark{Free: want.Free, Part: want.Part, Returned: want.Returned}
 			}
 			if want.Free-at > 24*time.Hour.Microseconds()+time.Minute.Microseconds() {
 				t.Fatalf("%+v is locked for %v", want, time.Duration(want.Free-at)*time.Microsecond)

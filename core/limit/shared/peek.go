@@ -17,15 +17,13 @@ func (s *Store) Peek(ctx context.Context, claim *limit.Claim) ([]limit.Use, erro
 		r := &rates.Subjects[i]
 		*r = claim.Subjects[i]
 		r.Budgets = [2]int64{}
-		if r.Requests > 0 {
-			c.key(s.keys.requests(r))
-			c.arg("rate")
+		for m := range limit.Concurrent {
+			if r.Figures[m] > 0 {
+				c.key(s.keys.rate(m, r))
+				c.arg("rate")
+			}
 		}
-		if r.Tokens > 0 {
-			c.key(s.keys.tokens(r))
-			c.arg("rate")
-		}
-		if r.Concurrent > 0 {
+		if r.Figures[limit.Concurrent] > 0 {
 			c.key(s.keys.running(r))
 			c.arg("many")
 		}

@@ -3,12 +3,12 @@
 --
 -- KEYS: the number of the core's last settlement, then those of ARGV's entries.
 -- ARGV: the number of this one, the claim's id, then the entries. At the end:
---   tokens N LAST F P B ACTUAL RATE   a meter, the claim's hold of it and what it used
+--   rate N LAST F P B ACTUAL RATE     a meter, the claim's hold of it and what it used
 --   many                              the claims that run
 --   money PROCESS SPENT TTL           what is spent and held, and the claims that hold it
 --   spent PROCESS SPENT               what is spent and held of a budget that the claim did not have
 -- and while it runs, which nothing refuses:
---   more-tokens N RATE                a meter
+--   more-rate N RATE                  a meter
 --   more-money HELD LEASE TTL         what is spent and held, and the claims that hold it
 local number, id = ARGV[1], ARGV[2]
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(number) then return 0 end
@@ -16,7 +16,7 @@ redis.call('SET', KEYS[1], number, 'PX', 86400000)
 local k, a = 2, 3
 while a <= #ARGV do
   local kind = ARGV[a]
-  if kind == 'tokens' then
+  if kind == 'rate' then
     local key, v = KEYS[k], {}
     for i = 1, 7 do v[i] = tonumber(ARGV[a + i]) end
     local n, last, actual, rate = v[1], v[2], v[6], v[7]
@@ -29,7 +29,7 @@ while a <= #ARGV do
     end
     if m.r > 0 then save_meter(key, m, now) end
     k = k + 1; a = a + 8
-  elseif kind == 'more-tokens' then
+  elseif kind == 'more-rate' then
     local key, m, rate = KEYS[k], load_meter(KEYS[k], now), tonumber(ARGV[a + 2])
     if m.r > 0 then rate = m.r end
     save_meter(key, after(m, tonumber(ARGV[a + 1]), rate, now), now)

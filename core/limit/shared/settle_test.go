@@ -28,7 +28,7 @@ func stateOf(t *testing.T, s *Store, conn *redis.Client) state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := conn.HGet(t.Context(), s.keys.tokens(key), "f").Int64()
+	free, err := conn.HGet(t.Context(), s.keys.rate(limit.Tokens, key), "f").Int64()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSettledTwiceCountsOnce(t *testing.T) {
 	limits := limit.Limits{TokensPerMinute: 1000, Concurrent: 5, Budgets: []limit.Budget{{Amount: 1000, Period: limit.Month}}}
 	claimOf := func() *limit.Claim {
 		t.Helper()
-		claim := &limit.Claim{Subjects: []limit.Subject{{Scope: limit.Key, ID: "key_a", Bounds: limit.Bounds{Tokens: 1000, Concurrent: 5, Budgets: [2]int64{0, 1000}}}},
+		claim := &limit.Claim{Subjects: []limit.Subject{{Scope: limit.Key, ID: "key_a", Bounds: limit.Bounds{Figures: [limit.Money]int64{limit.Tokens: 1000, limit.Concurrent: 5}, Budgets: [2]int64{0, 1000}}}},
 			Amount: limit.Amount{Tokens: 100, Cost: 100}}
 		if _, err := s.Reserve(t.Context(), claim); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/limit/shared/endpoint"
 )
@@ -160,9 +159,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 	claim.Grant(states)
 	for i := range claim.Subjects {
 		b := &claim.Subjects[i]
-		if b.Tokens > 0 {
-			claim.Holds[i] = limit.Held(b.Charge(claim.Tokens), states[i].Tokens)
-		}
+		claim.Holds[i].Note(b, states[i], claim)
 		s.learn(b, states[i], claim)
 	}
 	s.running.add(claim, s.keys.renewing(claim, wall))
@@ -202,9 +199,7 @@ func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
 		return
 	}
 	for i := range claim.Subjects {
-		// The place of the new part in the meter is not known, so none of it can be returned.
-		claim.Holds[i].Tokens = amount.Bound(amount.Sum(claim.Holds[i].Tokens, more.Tokens))
-		claim.Holds[i].Last = 0
+		claim.Holds[i].Extend(more)
 	}
 	claim.Extend(more.Cost)
 	now := s.config.Clock()
