@@ -4,7 +4,7 @@
 // docs/providers.md read it.
 //
 // A new provider is one file, its line in the table, its name in the configuration's schema and
-// an example; CONTRIBUTING.md has the steps ("Example: a new upstream"). Each row names the page
+// an example; docs/extending.md has the steps ("An upstream"). Each row names the page
 // that it was read from, and when.
 //
 // It must not import any package of ours but the data of dialects (codec/dialect).
