@@ -105,63 +105,57 @@ func foreignSeal(text string) *genwayv1.Seal {
 	return nil
 }
 
-// AccountPrefix begins the text of a responses upstream's encrypted value that names the account which made it: the
-// account's identifier of AccountLength follows, then a dot and the vendor's text. It is within a seal, so it goes
-// with it into the envelope of any protocol.
-const (
-	AccountPrefix = "genway@"
-	AccountLength = 16
-)
+// AccountPrefix begins the value of a seal that names the account which made it: the account's identifier
+// follows, then a dot and the vendor's text. It is within a seal, so it goes with it into the envelope of any
+// protocol.
+const AccountPrefix = "genway@"
 
-// CutAccount returns the account that a text begins with, and the text without it; "" and the text itself for none.
-func CutAccount(text []byte) (account string, rest []byte) {
-	const end = len(AccountPrefix) + AccountLength
-	if len(text) <= end || string(text[:len(AccountPrefix)]) != AccountPrefix || text[end] != '.' {
-		return "", text
+// maxAccount bounds the identifier of an account, in bytes.
+const maxAccount = 16
+
+// CutAccount returns the account that a value begins with, and the value without it; "" and the value itself for none.
+func CutAccount(value []byte) (account string, rest []byte) {
+	if len(value) <= len(AccountPrefix) || string(value[:len(AccountPrefix)]) != AccountPrefix {
+		return "", value
 	}
-	return string(text[len(AccountPrefix):end]), text[end+1:]
+	named := value[len(AccountPrefix):]
+	end := bytes.IndexByte(named[:min(len(named), maxAccount+1)], '.')
+	if end <= 0 || end+1 == len(named) {
+		return "", value
+	}
+	return string(named[:end]), named[end+1:]
 }
 
-// accountForms are how a value with an account is spelled in a body: as it is; in the envelope; and in that of
-// members that take standard base64 only, see SealText. encoded is how much of the text has to be decoded.
-var accountForms = []struct {
-	begins   string
-	keeps    bool // begins belongs to what is decoded
-	encoded  int
-	encoding *base64.Encoding
-}{
-	{begins: AccountPrefix, keeps: true},
-	{begins: sealPrefix + "responses.", encoded: 32, encoding: base64.RawURLEncoding},
-	{begins: base64.StdEncoding.EncodeToString([]byte(sealPrefix + "response")), keeps: true, encoded: 68, encoding: base64.StdEncoding},
-}
-
-// LastAccount returns the account of the last encrypted value in a body of any protocol, which need not be decoded;
-// "" for none.
+// LastAccount returns the account of a seal in a body of any protocol, which need not be decoded: of the last one
+// in the spelling that the body has; "" for none. The spellings are the value itself, an envelope, and an envelope
+// in standard base64, see SealText.
 func LastAccount(body []byte) (account string) {
-	for _, form := range accountForms {
-		begins := []byte(form.begins)
-		for rest := body; ; {
+	const (
+		value    = len(AccountPrefix) + maxAccount + 2
+		envelope = len(sealPrefix) + len("generatecontent.") + (value+2)/3*4
+	)
+	for _, spelling := range []struct {
+		begins  string
+		account func(text []byte) string
+	}{
+		{AccountPrefix, func(text []byte) string {
+			account, _ := CutAccount(text)
+			return account
+		}},
+		{sealPrefix, func(text []byte) string {
+			_, text, _ = bytes.Cut(text[len(sealPrefix):], []byte("."))
+			account, _ := CutAccount(decoded(text, value, base64.RawURLEncoding))
+			return account
+		}},
+		{base64SealPrefix, func(text []byte) string { return LastAccount(decoded(text, envelope, base64.RawStdEncoding)) }},
+	} {
+		for rest, begins := body, []byte(spelling.begins); ; rest = rest[len(begins):] {
 			i := bytes.Index(rest, begins)
 			if i < 0 {
 				break
 			}
-			text := rest[i:]
-			rest = text[len(begins):]
-			if !form.keeps {
-				text = rest
-			}
-			found := ""
-			switch {
-			case form.encoding == nil:
-				found, _ = CutAccount(text)
-			case len(text) >= form.encoded:
-				if raw, err := form.encoding.AppendDecode(nil, text[:form.encoded]); err == nil && form.keeps {
-					found = LastAccount(raw)
-				} else if err == nil {
-					found, _ = CutAccount(append(raw, ' '))
-				}
-			}
-			if found != "" {
+			rest = rest[i:]
+			if found := spelling.account(rest[:min(len(rest), 4*envelope)]); found != "" {
 				account = found
 			}
 		}
@@ -170,4 +164,16 @@ func LastAccount(body []byte) (account string) {
 		}
 	}
 	return account
+}
+
+// decoded returns what a text in base64 begins with, about size bytes. The text ends where its alphabet does.
+func decoded(text []byte, size int, encoding *base64.Encoding) []byte {
+	end := bytes.IndexFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '+' && r != '/'
+	})
+	if end < 0 {
+		end = len(text)
+	}
+	raw, _ := encoding.AppendDecode(nil, text[:min(end, (size+2)/3*4)])
+	return raw
 }

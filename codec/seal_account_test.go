@@ -7,27 +7,35 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// The account of the last encrypted value is found in each spelling of a seal, and in nothing else.
+// The account of the last seal is found in each spelling, of each maker, and in nothing else.
 func TestLastAccount(t *testing.T) {
-	const first, last = "0123456789abcdef", "fedcba9876543210"
-	value := func(account string) *genwayv1.Seal {
-		return &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_RESPONSES, Value: []byte(codec.AccountPrefix + account + ".gAAAA+/=")}
-	}
-	for _, p := range []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT} {
-		standard := p == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
-		body := `{"a":"` + codec.SealText(value(first), p, standard) + `","b":["` + codec.SealText(value(last), p, standard) + `"]}`
-		if got := codec.LastAccount([]byte(body)); got != last {
-			t.Errorf("%v: %q", p, got)
+	const first, last = "01234567", "fedcba98"
+	protocols := []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT}
+	for _, maker := range protocols {
+		value := func(account, text string) *genwayv1.Seal {
+			return &genwayv1.Seal{Origin: maker, Value: []byte(codec.AccountPrefix + account + "." + text)}
 		}
-		for i := range body {
-			switch got := codec.LastAccount([]byte(body[:i])); got {
-			case "", first, last:
-			default:
-				t.Fatalf("%v, cut at %d: %q", p, i, got)
+		for _, p := range protocols {
+			for _, text := range []string{"gAAAA+/=", "s"} {
+				standard := p == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+				body := `{"a":"` + codec.SealText(value(first, text), p, standard) + `","b":["` + codec.SealText(value(last, text), p, standard) + `"]}`
+				if got := codec.LastAccount([]byte(body)); got != last {
+					t.Errorf("%v in %v: %q", maker, p, got)
+				}
+				for i := range body {
+					switch got := codec.LastAccount([]byte(body[:i])); got {
+					case "", first, last:
+					default:
+						t.Fatalf("%v in %v, cut at %d: %q", maker, p, i, got)
+					}
+				}
 			}
 		}
 	}
-	for _, body := range []string{"", "genway@", "genway@x.", "genway.responses.", "genway.responses.????????????????????????????????????", "genway.responses.Zm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9v"} {
+	for _, body := range []string{
+		"", "genway@", "genway@.", "genway@x.", "genway@.x", "genway@01234567012345670.x", "genway.", "genway..", "genway.responses", "genway.responses.",
+		"genway.responses.????????????????????????????????????", "genway.responses.Zm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9vZm9v", "Z2Vud2F5", "Z2Vud2F5LnJlc3BvbnNlcy4=", "Z2Vud2F5Z2Vud2F5",
+	} {
 		if got := codec.LastAccount([]byte(body)); got != "" {
 			t.Errorf("%q: %q", body, got)
 		}

@@ -31,6 +31,8 @@ var generateContent = Protocol{
 		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MostStops: 5},
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
+		// Not documented; Vertex AI and the Gemini API refuse each other's ("Thought signature is not valid").
+		BindsSeals: true,
 	},
 	Models: &Models{
 		Named: `

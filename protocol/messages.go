@@ -35,7 +35,9 @@ var messagesProtocol = Protocol{
 		VersionBehindPath: true,
 		MaxTokens:         messages.MaxTokens,
 		Foreign:           unsigned,
-		Listing:           listing.Anthropic,
+		// To an Anthropic organisation, an AWS account or a Google Cloud project (BetaThinkingDroppedInputTransformation).
+		BindsSeals: true,
+		Listing:    listing.Anthropic,
 	},
 	Models: &Models{
 		Named: `

@@ -33,7 +33,9 @@ var responsesProtocol = Protocol{
 		// It looks up items by their identifiers, and has never seen one of ours.
 		Foreign:     func(part *genwayv1.Part) bool { return responses.IsSyntheticID(part.GetId()) },
 		StoresItems: true,
-		Listing:     listing.OpenAI,
+		// To an organisation (Response.InputTransformation; invalid_encrypted_content).
+		BindsSeals: true,
+		Listing:    listing.OpenAI,
 	},
 	Models: &Models{
 		Named: `

@@ -26,6 +26,8 @@ type Upstream struct {
 	// made, beside signatures of another origin. An upstream that verifies its own parts
 	// refuses the whole request for one (case R7). nil is a protocol that has no such part.
 	Foreign func(part *genwayv1.Part) bool
+	// BindsSeals reports that only the account that made a signature or encrypted reasoning can read it.
+	BindsSeals bool
 	// StoresItems reports that upstreams store the items of their answers, and that callers
 	// may refer to those instead of sending them.
 	StoresItems bool

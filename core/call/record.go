@@ -57,8 +57,6 @@ type Record struct {
 	// Strict refuses the call rather than lose anything: for a key that demands it, or, set by
 	// the router, a route that does.
 	Strict bool
-	// SeveralAccounts says that the targets cannot all read each other's encrypted reasoning; the router sets it.
-	SeveralAccounts bool
 	// MaxOutput is how many tokens each answer may have that the caller's budgets have left, for a request that sets no
 	// maximum; 0 is no bound.
 	MaxOutput int64
@@ -91,6 +89,8 @@ type Record struct {
 	Upstream string
 	// TargetModel is the model that it was asked for.
 	TargetModel string
+	// SeveralAccounts says that another target of its protocol cannot read what it signs or encrypts.
+	SeveralAccounts bool
 	// Attempts are the attempts at targets, in their order.
 	Attempts []Attempt
 	// Spent is what failed calls may cost that were followed by another.

@@ -156,8 +156,9 @@ type Route struct {
 	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go. If some targets speak the caller's protocol, only these are tried; a target that is to stand in for them belongs in fallback."`
 	// Strategy is how the targets share the load, one of Strategies. Default weight.
 	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=weight,enum=least_busy,enum=fastest" jsonschema_description:"How the targets share the load: weight (default), a random target, each as often as its weight says; least_busy, the one with the fewest calls in flight for its weight; fastest, the one with the lowest moving average of the time until answers begin, times its calls in flight."`
-	// Sticky sends the requests of a session to one target while it answers.
-	Sticky bool `yaml:"sticky,omitempty" json:"sticky,omitempty" jsonschema_description:"Send requests with one prompt_cache_key, or of one session of a client that names it in a header, to one target while it answers, so that the vendor's prompt cache stays warm."`
+	// Sticky sends the requests of a session to one target while it answers. Default: where targets of one
+	// protocol have several accounts.
+	Sticky *bool `yaml:"sticky,omitempty" json:"sticky,omitempty" jsonschema_description:"Send requests with one prompt_cache_key, or of one session of a client that names it in a header, to one target while it answers, so that the vendor's prompt cache stays warm. Default: true where targets of one protocol have several accounts."`
 	// Fallback are tried in order when the targets fail in a way that another target may
 	// not, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`

@@ -14,7 +14,7 @@ func TestStrategies(t *testing.T) {
 	}
 	for _, name := range append(config.Strategies(), "") {
 		c, err := parse(`strategy: "` + name + `", sticky: true, targets: [{upstream: a}, {upstream: sandbox}]`)
-		if err != nil || len(c.Warnings()) > 0 || c.Routes[0].Strategy != name || !c.Routes[0].Sticky {
+		if err != nil || len(c.Warnings()) > 0 || c.Routes[0].Strategy != name || c.Routes[0].Sticky == nil || !*c.Routes[0].Sticky {
 			t.Errorf("%q: %v, %+v", name, err, c)
 		}
 	}

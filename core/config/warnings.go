@@ -28,7 +28,7 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 		if by, shadowed := c.shadowing(i, ahead); shadowed {
 			all.wrongf(at+".model", "nothing comes to this route: %s", by)
 		}
-		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky) {
+		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky != nil && *r.Sticky) {
 			key := map[bool]string{true: "strategy", false: "sticky"}[r.Strategy != ""]
 			all.wrongf(at+"."+key, "it has no effect: the route has one target")
 		}

@@ -37,7 +37,8 @@ type Route struct {
 	Strategy Strategy
 	// Sticky sends the requests of one session to one target while it answers, so that the
 	// vendor's prompt cache stays warm: those with one prompt_cache_key, or else one session
-	// header. Requests of no session go by the strategy.
+	// header, or else, where their signatures pass unread to one of several accounts, one
+	// beginning. Requests of no session go by the strategy.
 	Sticky bool
 	// Fallback are tried in order after the targets.
 	Fallback []Target
@@ -140,8 +141,8 @@ func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error
 	if len(targets) == 0 {
 		return nil, nil, unable(q)
 	}
-	if record.SeveralAccounts = severalAccounts(targets); record.SeveralAccounts && q.head != nil {
-		targets = whereMade(targets, q)
+	if q.head != nil && severalAccounts(targets) {
+		targets = whereMade(targets, q.head)
 	}
 	return route, targets, nil
 }
@@ -195,6 +196,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		record.Route, record.Upstream, record.TargetModel = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		t.model = record.TargetModel
 		record.StartAttempt(target.inference(route, q), record.TargetModel, protocol.Of(target.Protocol).Name)
+		record.SeveralAccounts = isForeign(&target, targets)
 		t.begin, t.last = share(deadline, len(targets)-n), n == len(targets)-1
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
 			keep()

@@ -1,13 +1,17 @@
 package route
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"hash/fnv"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // Strategy is how the targets of a route share its load. The zero value is ByWeight.
@@ -29,7 +33,11 @@ func (r *Route) share(targets []Target, q request) []Target {
 		return targets
 	}
 	if r.Sticky {
-		if session := session(q.head); session != "" {
+		session := session(q.head)
+		if session == "" && targets[0].Protocol == q.protocol && severalAccounts(targets) {
+			session = beginning(q.head)
+		}
+		if session != "" {
 			return ranked(targets, func(t *Target) float64 { return t.distance(session) })
 		}
 	}
@@ -93,7 +101,8 @@ func (t *Target) distance(session string) float64 {
 	return -math.Log(uniform) / t.weight()
 }
 
-// account is who can read the encrypted reasoning that the target's upstream makes; "" where every target can.
+// account is who can read the signatures and the encrypted reasoning that the target's upstream makes; "" where every
+// target can.
 func (t *Target) account() string {
 	if a, ok := t.Upstream.(interface{ Account() string }); ok {
 		return a.Account()
@@ -101,31 +110,42 @@ func (t *Target) account() string {
 	return ""
 }
 
-// severalAccounts reports whether targets have more than one account.
+// SeveralAccounts reports whether some of the route's targets cannot read what others of their protocol have signed or
+// encrypted.
+func (r *Route) SeveralAccounts() bool { return severalAccounts(slices.Concat(r.Targets, r.Fallback)) }
+
 func severalAccounts(targets []Target) bool {
-	first := ""
-	for i := range targets {
-		switch account := targets[i].account(); {
-		case account == "" || account == first:
-		case first != "":
+	for i := range targets[:max(len(targets)-1, 0)] {
+		if isForeign(&targets[i], targets[i+1:]) {
 			return true
-		default:
-			first = account
+		}
+	}
+	return false
+}
+
+// isForeign reports whether one of the others, of the target's protocol, cannot read what its upstream has signed.
+func isForeign(t *Target, others []Target) bool {
+	account := t.account()
+	for i := range others {
+		if o := &others[i]; account != "" && o.Protocol == t.Protocol && o.account() != account {
+			return true
 		}
 	}
 	return false
 }
 
 // whereMade puts the targets first that can read the reasoning which a conversation has brought back.
-func whereMade(targets []Target, q request) []Target {
+func whereMade(targets []Target, head *genwayv1.GenerateTextRequest) []Target {
 	account := ""
-	if wire := q.head.GetWire(); wire != nil {
+	if wire := head.GetWire(); wire != nil {
 		account = codec.LastAccount(wire.GetJson())
 	} else {
-		for _, m := range q.head.GetMessages() {
+		for _, m := range head.GetMessages() {
 			for _, p := range m.GetParts() {
-				if found, _ := codec.CutAccount(p.GetThinking().GetEncryptedContent().GetValue()); found != "" {
-					account = found
+				for _, s := range []*genwayv1.Seal{p.GetThoughtSignature(), p.GetThinking().GetSignature(), p.GetThinking().GetEncryptedContent()} {
+					if found, _ := codec.CutAccount(s.GetValue()); found != "" {
+						account = found
+					}
 				}
 			}
 		}
@@ -139,4 +159,51 @@ func whereMade(targets []Target, q request) []Target {
 		}
 		return 1
 	})
+}
+
+// beginning is what the turns of a conversation have in common whose signatures pass unread, so that nothing in them
+// names their account: a hash of the texts before its first signed turn. For a request without one, it is that of all
+// texts, as for the next turns if the answer is signed. Where a member besides the texts changes from turn to turn, as a
+// breakpoint of the cache does, the hash does not. "" stands for any other request.
+func beginning(head *genwayv1.GenerateTextRequest) string {
+	list := ""
+	switch head.GetWire().GetProtocol() {
+	case genwayv1.Protocol_PROTOCOL_MESSAGES:
+		list = "messages"
+	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+		list = "contents"
+	default:
+		return ""
+	}
+	texts, found, signed := sha256.New(), false, false
+	member.Edit(member.Value(head.GetWire().GetJson(), list), func(depth int, name, value []byte) member.Change {
+		if depth == 1 {
+			signed = signed || isSigned(value)
+		}
+		if !signed && len(value) > 0 && value[0] == '"' {
+			switch string(name) {
+			case "text", "content", "data":
+				found = true
+				_, _ = texts.Write(value)
+			}
+		}
+		return member.Change{}
+	})
+	if !found {
+		return ""
+	}
+	return string(texts.Sum(nil))
+}
+
+// isSigned reports whether a turn of the model may have a signature.
+func isSigned(turn []byte) bool {
+	switch member.Raw(member.Value(turn, "role")).String() {
+	case "assistant", "model":
+		for _, name := range []string{`"signature"`, `"redacted_thinking"`, `"thoughtSignature"`, `"thought_signature"`} {
+			if bytes.Contains(turn, []byte(name)) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -212,3 +212,97 @@ func TestSticky(t *testing.T) {
 		t.Errorf("requests of no session went to %v", free)
 	}
 }
+
+// account is a stub whose signatures only it can read.
+type account struct{ stub }
+
+func (a *account) Account() string { return a.name }
+
+// Where a vendor's own bytes say nothing of the account, the turns of a conversation go to the account that signed its
+// first signed turn, however the client spells them; conversations are shared by weight. Any other request goes by the strategy.
+func TestBeginning(t *testing.T) {
+	const messages, contents = genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	table := func(protocol genwayv1.Protocol, sticky bool) *route.Router {
+		var list []route.Target
+		for i, name := range []string{"a", "b", "c"} {
+			list = append(list, route.Target{Name: name, Upstream: &account{stub{name: name}}, Protocol: protocol, Weight: 1 + i})
+		}
+		one := route.Route{Model: "*", Targets: list}
+		one.Sticky = sticky && one.SeveralAccounts()
+		return route.New([]route.Route{one})
+	}
+	ask := func(r *route.Router, protocol genwayv1.Protocol, body string) string {
+		resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.GetId()
+	}
+	for protocol, turns := range map[genwayv1.Protocol][]string{
+		messages: {
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi %d"}]}`,
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi %d"},{"role":"assistant","content":[{"type":"thinking","thinking":"?","signature":"x"},{"type":"text","text":"yes"}]},{"role":"user","content":"and?"}]}`,
+			`{"model":"m","system":"s","messages":[{"content":[{"cache_control":{"type":"ephemeral"},"type":"text","text":"hi %d"}],"role":"user"},{"role":"assistant","content":[{"type":"redacted_thinking","data":"y"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"22"}]}],"max_tokens":7}`,
+		},
+		contents: {
+			`{"contents":[{"role":"user","parts":[{"text":"hi %d"}]}]}`,
+			`{"contents":[{"role":"user","parts":[{"text":"hi %d"}]},{"role":"model","parts":[{"thoughtSignature":"x","functionCall":{"name":"f"}}]},{"role":"user","parts":[{"text":"and?"}]}]}`,
+			`{"contents":[{"parts":[{"text":"hi %d"}],"role":"user"},{"role":"model","parts":[{"text":"yes","thought_signature":"x"}]},{"role":"user","parts":[{"text":"and?"}]}],"systemInstruction":{}}`,
+		},
+	} {
+		sticks, share := table(protocol, true), map[string]int{}
+		for n := range 300 {
+			first := ask(sticks, protocol, fmt.Sprintf(turns[0], n))
+			share[first]++
+			for _, turn := range turns {
+				if got := ask(sticks, protocol, fmt.Sprintf(turn, n)); got != first {
+					t.Fatalf("%v: %s goes to %s, and %s made its signature", protocol, turn, got, first)
+				}
+			}
+		}
+		if share["a"] < 25 || share["a"] > 75 || share["c"] < 110 || share["c"] > 190 {
+			t.Errorf("%v: weights 1, 2 and 3 are %v of 300", protocol, share)
+		}
+		textless := `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x/y"}}]}],
+			"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"gs://x/y","mimeType":"image/png"}}]}]}`
+		for _, free := range []struct {
+			r    *route.Router
+			body string
+		}{{table(protocol, false), fmt.Sprintf(turns[0], 1)}, {sticks, textless}} {
+			went := map[string]bool{}
+			for range 100 {
+				went[ask(free.r, protocol, free.body)] = true
+			}
+			if len(went) != 3 {
+				t.Errorf("%v: all of %s go to %v", protocol, free.body, went)
+			}
+		}
+		for _, body := range []string{``, `{`, `[]`, `{"messages":7,"contents":{}}`, `{"messages":[[[]],null,"text"],"contents":[7]}`, turns[2][:40], turns[1][:len(turns[1])-9]} {
+			_, _ = sticks.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}})
+		}
+	}
+}
+
+// A route has several accounts if two targets of one protocol do; a protocol whose seals every account reads has none.
+func TestSeveralAccounts(t *testing.T) {
+	of := func(protocol genwayv1.Protocol, name string) route.Target {
+		return route.Target{Protocol: protocol, Upstream: &account{stub{name: name}}}
+	}
+	const messages, responses = genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_RESPONSES
+	for _, c := range []struct {
+		targets, fallback []route.Target
+		several           bool
+	}{
+		{nil, nil, false},
+		{[]route.Target{of(messages, "a")}, nil, false},
+		{[]route.Target{of(messages, "a"), of(messages, "a")}, nil, false},
+		{[]route.Target{of(messages, "a"), of(responses, "b")}, nil, false},
+		{[]route.Target{of(messages, ""), of(messages, "")}, nil, false},
+		{[]route.Target{of(messages, "a"), of(messages, "b")}, nil, true},
+		{[]route.Target{of(messages, "a"), of(responses, "b")}, []route.Target{of(responses, "c")}, true},
+	} {
+		if one := (&route.Route{Targets: c.targets, Fallback: c.fallback}); one.SeveralAccounts() != c.several {
+			t.Errorf("%v", c)
+		}
+	}
+}

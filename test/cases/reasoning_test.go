@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func reasoningCases() []Case {
 		{"R7", "foreign and unsigned reasoning is kept from upstreams that verify it, and goes to others", foreignReasoning},
 		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
 		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
-		{"R10", "encrypted reasoning goes back to the account that made it, and to no other", reasoningOfAccounts},
+		{"R10", "signatures and encrypted reasoning go back to the account that made them, in the protocol of every caller, and elsewhere are left out", reasoningOfAccounts},
 	}
 }
 
@@ -224,61 +225,151 @@ func redactedReasoning(t *testing.T) {
 	})
 }
 
+// accountsOf is a vendor with accounts, of which each reads only what it has signed or encrypted itself.
+type accountsOf struct {
+	*fake.Upstream
+	maker harness.Protocol
+}
+
+// wire are the makers' protocols.
+var wire = map[harness.Protocol]genwayv1.Protocol{
+	harness.Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
+	harness.Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
+	harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+}
+
+// seal is what an account signs and encrypts with: standard base64, as the vendors' values are.
+func (accountsOf) seal(account string) string {
+	return base64.StdEncoding.EncodeToString([]byte("what only " + account + " can read?>~"))
+}
+
+// seals is how many of them a turn has.
+func (v accountsOf) seals() int {
+	if v.maker == harness.Messages {
+		return 2
+	}
+	return 1
+}
+
+// key is the account that a request is made with.
+func (accountsOf) key(r fake.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key"), "Bearer ")
+}
+
+// thinks answers with what the account asked seals, in each form that the vendor has.
+func (v accountsOf) thinks(streamed bool) {
+	turn := func(account string) fake.Answer {
+		call := answers.Call{ID: "call_1", Name: "weather", Arguments: paris}
+		parts := []answers.Part{{Redacted: v.seal(account)}}
+		switch v.maker {
+		case harness.Messages:
+			parts = append(parts, answers.Part{Thinking: thought, Signature: v.seal(account)})
+		case harness.GenerateContent:
+			parts, call.Signature = nil, v.seal(account)
+		}
+		return answers.Reply{Parts: append(parts, answers.Part{Call: &call})}.Answer(v.maker, streamed)
+	}
+	v.Answer(turn("a").If(func(r fake.Request) (fake.Answer, bool) { return turn("b"), v.key(r) == "b" }))
+}
+
+// reads answers a turn, and refuses one with a value of the other account.
+func (v accountsOf) reads(streamed bool) {
+	refusals := map[harness.Protocol]string{
+		harness.Responses:       `{"error":{"message":"The encrypted content could not be verified.","type":"invalid_request_error","code":"invalid_encrypted_content"}}`,
+		harness.Messages:        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block\"}}",
+		harness.GenerateContent: `{"error":{"code":400,"message":"Thought signature is not valid.","status":"INVALID_ARGUMENT"}}`,
+	}
+	v.Answer(answers.Text("fine").Answer(v.maker, streamed).If(func(r fake.Request) (fake.Answer, bool) {
+		other := map[string]string{"a": "b", "b": "a"}[v.key(r)]
+		return fake.Refusal(400, refusals[v.maker]), bytes.Contains(r.Body, []byte(v.seal(other))) || bytes.Contains(r.Body, []byte("genway"))
+	}))
+}
+
+// gate is a gateway whose route has the accounts.
+func (v accountsOf) gate(t *testing.T, accounts ...string) *harness.Gateway {
+	t.Helper()
+	one := route.Route{Model: "m"}
+	for _, name := range accounts {
+		transport := remote.NewTransport(remote.Way{})
+		t.Cleanup(transport.CloseIdleConnections)
+		u, err := remote.New(remote.Config{Name: name, Protocol: wire[v.maker], BaseURL: v.URL, APIKey: name, HTTP: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.Targets = append(one.Targets, route.Target{Name: name, Upstream: u, Protocol: wire[v.maker]})
+	}
+	one.Sticky = one.SeveralAccounts()
+	return harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream { return route.New([]route.Route{one}) }})
+}
+
 // reasoningOfAccounts has a route of two accounts, of which each can read only its own reasoning: the second turn goes
-// where the first was answered, as the vendor wrote it. At a route of the other account the item is left out and named.
+// to the one that made it, and at the other one the reasoning is left out and named, with all else in its place.
 func reasoningOfAccounts(t *testing.T) {
-	const data = "gAAAAAB/opaque+data=="
-	turn := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
-	for _, caller := range harness.Texts() {
-		for _, streamed := range []bool{false, true} {
-			t.Run(fmt.Sprint(caller, " streamed ", streamed), func(t *testing.T) {
-				vendor := fake.New(t)
-				gate := func(keys ...string) *harness.Gateway {
-					var targets []route.Target
-					for _, key := range keys {
-						transport := remote.NewTransport(remote.Way{})
-						t.Cleanup(transport.CloseIdleConnections)
-						u, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, BaseURL: vendor.URL, APIKey: key, HTTP: transport})
-						if err != nil {
-							t.Fatal(err)
-						}
-						targets = append(targets, route.Target{Name: key, Upstream: u, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES})
-					}
-					return harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream {
-						return route.New([]route.Route{{Model: "m", Targets: targets}})
-					}})
-				}
-				ask := func(g *harness.Gateway, body string, reply answers.Reply) harness.Answer {
-					t.Helper()
-					vendor.Answer(reply.Answer(harness.Responses, streamed))
-					a := g.Call(harness.CallOf(caller, "m", body, streamed))
-					if a.Status != 200 {
-						t.Fatalf("status %d: %s", a.Status, a.Body)
-					}
-					return a
-				}
-				both := gate("a", "b")
-				received := transcript.Read(t, caller, ask(both, caller.Hello(), turn), streamed)
-				made := vendor.Last(t).Header.Get("Authorization")
-				body := requests.Body(caller, []string{requests.Tools(caller, false, weather)}, requests.User(caller, "hi"), received.Echo, way{caller: caller}.result(t, received))
-				for range 8 {
-					ask(both, body, answers.Text("fine"))
-					got := vendor.Last(t)
-					if got.Header.Get("Authorization") != made {
-						t.Fatalf("the turn went to %s, and %s made its reasoning", got.Header.Get("Authorization"), made)
-					}
-					count(t, parse(t, got.Body), `"encrypted_content":"`+data+`"`, 1)
-				}
-				other := map[string]string{"Bearer a": "b", "Bearer b": "a"}[made]
-				a := ask(gate(other), body, answers.Text("fine"))
-				count(t, parse(t, vendor.Last(t).Body), "encrypted_content\":", 0)
-				count(t, parse(t, vendor.Last(t).Body), "weather", 3)
-				if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); !strings.Contains(lost, "encrypted_content") {
-					t.Errorf("lost %q", lost)
-				}
-				ask(gate(strings.TrimPrefix(made, "Bearer ")), body, answers.Text("fine"))
-				count(t, parse(t, vendor.Last(t).Body), `"encrypted_content":"`+data+`"`, 1)
-			})
+	for _, maker := range others(harness.Chat) {
+		for _, caller := range harness.Texts() {
+			for _, streamed := range []bool{false, true} {
+				t.Run(fmt.Sprint(maker, " for ", caller, " streamed ", streamed), func(t *testing.T) {
+					secondTurns(t, accountsOf{fake.New(t), maker}, caller, streamed)
+				})
+			}
+		}
+	}
+}
+
+func secondTurns(t *testing.T, vendor accountsOf, caller harness.Protocol, streamed bool) {
+	ask := func(g *harness.Gateway, body string) harness.Answer {
+		t.Helper()
+		a := g.Call(harness.CallOf(caller, "m", body, streamed))
+		if a.Status != 200 {
+			t.Fatalf("status %d: %s", a.Status, a.Body)
+		}
+		return a
+	}
+	both, made := vendor.gate(t, "a", "b"), map[string]bool{}
+	for n := 0; n < 3 || len(made) < 2; n++ {
+		if n == 64 {
+			t.Fatalf("all went to %v", made)
+		}
+		begin := requests.User(caller, fmt.Sprint("conversation ", n))
+		tools := []string{requests.Tools(caller, false, weather)}
+		vendor.thinks(streamed)
+		first := ask(both, requests.Body(caller, tools, begin))
+		maker := vendor.key(vendor.Last(t))
+		made[maker] = true
+		if native := caller == vendor.maker && caller != harness.Responses; native == (bytes.Contains(first.Body, []byte("genway")) || bytes.Contains(first.Body, []byte("Z2Vud2F5"))) {
+			t.Fatalf("the caller is to have the vendor's own value: %t, in %s", native, first.Body)
+		}
+		received := transcript.Read(t, caller, first, streamed)
+		body := requests.Body(caller, tools, begin, received.Echo, way{caller: caller}.result(t, received))
+		for range 3 {
+			vendor.reads(streamed)
+			ask(both, body)
+			got := vendor.Last(t)
+			if vendor.key(got) != maker {
+				t.Fatalf("the turn went to %s, and %s made its reasoning", vendor.key(got), maker)
+			}
+			count(t, parse(t, got.Body), vendor.seal(maker), vendor.seals())
+		}
+		if n > 0 {
+			continue
+		}
+		vendor.reads(streamed)
+		ask(vendor.gate(t, maker), body)
+		count(t, parse(t, vendor.Last(t).Body), vendor.seal(maker), vendor.seals())
+		if caller == vendor.maker && caller != harness.Responses {
+			continue // nothing in it says whose it is
+		}
+		vendor.reads(streamed)
+		a := ask(vendor.gate(t, map[string]string{"a": "b", "b": "a"}[maker]), body)
+		switch seen := parse(t, vendor.Last(t).Body); vendor.maker {
+		case harness.GenerateContent:
+			count(t, seen, "weather", 4)
+			count(t, seen, `"thoughtSignature":"skip_thought_signature_validator"`, 1)
+		default:
+			count(t, seen, "weather", 3)
+		}
+		if a.Header.Get("X-Genway-Lost")+a.Trailer.Get("X-Genway-Lost") == "" {
+			t.Error("nothing is named as lost")
 		}
 	}
 }

@@ -65,7 +65,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
 	for i, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky, Capture: r.Capture.Rule()}
+		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Capture: r.Capture.Rule()}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, protocolOf(p))
 		}
@@ -74,6 +74,9 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 		one.Fallback, fallen = targets(r, r.Fallback, made, listings)
 		if err := errors.Join(err, fallen); err != nil {
 			return nil, errors.Join(fmt.Errorf("routes[%d]: %w", i, err), built.Close())
+		}
+		if one.Sticky = one.SeveralAccounts(); r.Sticky != nil {
+			one.Sticky = *r.Sticky
 		}
 		built.Routes = append(built.Routes, one)
 	}

@@ -79,6 +79,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 	transport := remote.NewTransport(way)
 	u.closers = append(u.closers, idleCloser{transport})
 	settings := remote.Config{
+		Name:      name,
 		Protocol:  protocolOf(c.Kind),
 		BaseURL:   c.BaseURL,
 		Path:      c.Path,
@@ -98,7 +99,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 	}
 	settings.Place, settings.Dialect = c.Place(), c.Dialect()
 	if found := credentialOf(name, c); found != nil {
-		settings.Credential, settings.Account = found, name
+		settings.Credential = found
 		u.closers = append(u.closers, found)
 	}
 	return remote.New(settings)

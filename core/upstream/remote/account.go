@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -16,8 +17,9 @@ import (
 // answers invalid_encrypted_content, whose request the caller cannot mend.
 const encryptedMember = "encrypted_content"
 
-// Account identifies who can read the encrypted reasoning of the upstream's answers: a hash of its address and its
-// credential. It is empty for a protocol whose encrypted values every account of the vendor can read.
+// Account identifies who can read the signatures and the encrypted reasoning of the upstream's answers: by its name,
+// and by 8 bits of a hash of its address and credential, so that a new key is another account. Callers see it, and
+// more bits would confirm a guess at a weak key. It is empty for a protocol that binds them to no account.
 func (u *Upstream) Account() string {
 	if account := u.account.Load(); account != nil {
 		return *account
@@ -27,20 +29,89 @@ func (u *Upstream) Account() string {
 
 // setAccount follows the key.
 func (u *Upstream) setAccount(apiKey string) {
-	if u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES {
+	if !u.protocol.Upstream.BindsSeals {
 		return
 	}
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %q %q", u.config.BaseURL, u.config.Path, u.config.Query, apiKey, u.config.Headers, u.config.Account)
-	account := hex.EncodeToString(h.Sum(nil))[:codec.AccountLength]
+	name := sha256.Sum256([]byte(u.config.Name))
+	credential := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", u.config.Name, u.config.BaseURL, u.config.Path, u.config.Query, apiKey, u.config.Headers))
+	account := hex.EncodeToString(append(name[:4], credential[0]))
 	u.account.Store(&account)
 }
+
+// named puts the account in front of the values of a part's seals which the upstream has made.
+func (u *Upstream) named(p *genwayv1.Part) {
+	u.name(p.GetThoughtSignature())
+	u.name(p.GetThinking().GetSignature())
+	u.name(p.GetThinking().GetEncryptedContent())
+}
+
+func (u *Upstream) name(s *genwayv1.Seal) {
+	if len(s.GetValue()) > 0 && s.GetOrigin() == u.config.Protocol {
+		s.Value = append([]byte(codec.AccountPrefix+u.Account()+"."), s.Value...)
+	}
+}
+
+// namesAccount reports whether the seals of an answer that is translated are to name their account. Those of responses
+// do already, where the bytes are read: see accountReader.
+func (u *Upstream) namesAccount(record *call.Record) bool {
+	return record.SeveralAccounts && u.Account() != "" && u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES
+}
+
+// ownSeals returns the messages with seals as the upstream has made them. One of another account is left out and
+// named, and one that names no account goes as it is. For responses see ownEncrypted.
+func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) []*genwayv1.Message {
+	if u.Account() == "" || u.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
+		return messages
+	}
+	messages, _ = codec.RewrittenParts(messages, func(message, i int, p *genwayv1.Part) *genwayv1.Part {
+		path := member.Within(member.Index("messages", message), ".parts", i)
+		own, changed := codec.Shared(p), false
+		t := p.GetThinking()
+		if t != nil {
+			t = codec.Shared(t)
+			changed = u.ownSeal(&t.Signature, path+".thinking.signature", losses)
+			changed = u.ownSeal(&t.EncryptedContent, path+".thinking.encrypted_content", losses) || changed
+			own.Kind = &genwayv1.Part_Thinking{Thinking: t}
+		}
+		if u.ownSeal(&own.ThoughtSignature, path+".thought_signature", losses) {
+			changed = true
+			if own.ThoughtSignature == nil && p.GetToolCall() != nil && u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+				own.ThoughtSignature = &genwayv1.Seal{Origin: u.config.Protocol, Value: []byte(unsignedCall)}
+			}
+		}
+		if !changed {
+			return nil
+		}
+		return own
+	})
+	return messages
+}
+
+func (u *Upstream) ownSeal(s **genwayv1.Seal, path string, losses *codec.Losses) (changed bool) {
+	made, value := codec.CutAccount((*s).GetValue())
+	switch {
+	case made == "" || (*s).GetOrigin() != u.config.Protocol:
+		return false
+	case made == u.Account():
+		*s = &genwayv1.Seal{Origin: u.config.Protocol, Value: value}
+	default:
+		losses.Add(path, otherAccount)
+		*s = nil
+	}
+	return true
+}
+
+// unsignedCall takes the place of the signature of a call that was left out: models of generateContent refuse a call
+// without one, and take this (Google's page on thought signatures).
+const unsignedCall = "skip_thought_signature_validator"
+
+const otherAccount = "another account made it, and only that one can read it"
 
 // ownEncrypted returns a body with its encrypted values as the upstream made them. Items of another account are left
 // out and named; a value that names no account goes as it is.
 func (u *Upstream) ownEncrypted(body []byte, losses *codec.Losses) []byte {
 	account := u.Account()
-	if account == "" || !bytes.Contains(body, []byte(codec.AccountPrefix)) {
+	if account == "" || u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES || !bytes.Contains(body, []byte(codec.AccountPrefix)) {
 		return body
 	}
 	return member.Edit(body, func(depth int, name, value []byte) member.Change {
@@ -66,7 +137,7 @@ func (u *Upstream) ownEncrypted(body []byte, losses *codec.Losses) []byte {
 				return member.Change{With: append([]byte{'"'}, text...)}
 			})
 			if foreign {
-				losses.Add(fmt.Sprintf("input[%d].%s", n, encryptedMember), "another account made it, and only that one can read it")
+				losses.Add(fmt.Sprintf("input[%d].%s", n, encryptedMember), otherAccount)
 			}
 			return member.Change{With: own, Drop: foreign}
 		})}

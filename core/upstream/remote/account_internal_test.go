@@ -44,7 +44,7 @@ func TestOwnEncrypted(t *testing.T) {
 		{`{"input":[{"encrypted_content":"A"}, 1]}`, `{"input":[{"encrypted_content":"A"}, 1]}`, ""},
 		{`{"input":[{"encrypted_content":"` + own + `A"}, 1]}`, `{"input":[{"encrypted_content":"A"}, 1]}`, ""},
 		{`{"input":[1, {"encrypted_content":"` + other + `A"}], "a":1}`, `{"input":[1], "a":1}`, "input[1].encrypted_content"},
-		{`{"input":[{"encrypted_content":"genway@x.A"},{"encrypted_content":null},{"encrypted_content":7}]}`, `{"input":[{"encrypted_content":"genway@x.A"},{"encrypted_content":null},{"encrypted_content":7}]}`, ""},
+		{`{"input":[{"encrypted_content":"genway@x A"},{"encrypted_content":null},{"encrypted_content":7}]}`, `{"input":[{"encrypted_content":"genway@x A"},{"encrypted_content":null},{"encrypted_content":7}]}`, ""},
 		{`{"input":"` + other + `A"}`, `{"input":"` + other + `A"}`, ""},
 		{`{"input":[{"content":"` + other + `A"}],"encrypted_content":"` + other + `A"}`, `{"input":[{"content":"` + other + `A"}],"encrypted_content":"` + other + `A"}`, ""},
 		{`{"input":[{"encrypted_content":"` + other, `{"input":[{"encrypted_content":"` + other, ""},

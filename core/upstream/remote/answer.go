@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // answer is an upstream's answer to one call, and what is known of the call: one value,
@@ -62,7 +63,7 @@ func (a *answer) begin(resp *http.Response) (err error) {
 	if err = a.decode(resp); err == nil && a.captured != nil {
 		a.body = a.captured(a.body)
 	}
-	if account := a.upstream.Account(); err == nil && a.record.SeveralAccounts && account != "" {
+	if account := a.upstream.Account(); err == nil && a.record.SeveralAccounts && a.upstream.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
 		a.size, a.body = -1, &accountReader{below: a.body, mark: []byte(codec.AccountPrefix + account + ".")}
 	}
 	return err

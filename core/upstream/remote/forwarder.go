@@ -34,6 +34,8 @@ type forwarder struct {
 	losses   []*genwayv1.Loss
 	// passThrough means that the caller speaks the upstream's protocol.
 	passThrough bool
+	// namesAccount means that the seals are to name the upstream's account.
+	namesAccount bool
 	// batches means that the caller takes several events at once: those that match pattern.
 	// batched is the number of events in the batch that next has found; 0 for a single event.
 	batches  bool
@@ -234,6 +236,13 @@ func (s *forwarder) send(events []*genwayv1.StreamGenerateTextResponse, err erro
 	}
 	events = s.custom.Events(s.names.Events(events))
 	for _, ev := range events {
+		if s.namesAccount {
+			u := s.upstream
+			u.named(ev.GetPartStarted().GetPart())
+			u.name(ev.GetPartDelta().GetSignature())
+			u.name(ev.GetPartDelta().GetEncryptedContent())
+			u.name(ev.GetPartDelta().GetThoughtSignature())
+		}
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)
 		}

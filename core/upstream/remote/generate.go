@@ -76,6 +76,13 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	if !own {
 		u.names(req).Response(resp)
 		codec.NewFreeForm(req.GetTools()).Response(resp)
+		if u.namesAccount(call.Of(ctx)) {
+			for _, c := range resp.GetCandidates() {
+				for _, p := range c.GetParts() {
+					u.named(p)
+				}
+			}
+		}
 	}
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
@@ -233,7 +240,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 // protocol is left for the vendor to judge.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := codec.Shared(req)
-	out.Messages = gatherResults(req.GetMessages())
+	out.Messages = u.ownSeals(gatherResults(req.GetMessages()), losses)
 	if own {
 		return out
 	}

@@ -29,6 +29,8 @@ import (
 
 // Config says where an upstream is and what it speaks.
 type Config struct {
+	// Name tells the upstream from others, for Upstream.Account.
+	Name string
 	// Protocol is what it speaks. Required.
 	Protocol genwayv1.Protocol
 	// BaseURL is the base URL that the SDK of the protocol takes: with the version for chat,
@@ -44,8 +46,6 @@ type Config struct {
 	Query map[string]string
 	// APIKey goes where the protocol puts it; empty sends none.
 	APIKey string
-	// Account is what tells the Credential's account from others, for Upstream.Account.
-	Account string
 	// Credential authorises calls in place of a key that stays the same; nil is none.
 	Credential Credential
 	// Place describes the provider that runs the upstream; nil is the protocol's vendor.

@@ -43,7 +43,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 		record.Flow = &s.flow
 	} else {
 		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
-		s.decoder = codec.JoinHalves(s.decoder)
+		s.decoder, s.namesAccount = codec.JoinHalves(s.decoder), u.namesAccount(record)
 	}
 	defer s.noteEnd()
 	s.batches = s.passThrough && req.GetWire().GetExtension().GetAcceptsBatches()
