@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -39,6 +40,8 @@ type admission struct {
 	// neither generate nor count.
 	req any
 
+	// tools are the calls of hosted tools that the request allows, once they are looked for.
+	tools *hostedCalls
 	// counted is the usage of the request; nil until it is counted.
 	counted *ledger.Usage
 	// usage is what the upstream has reported, once the request is concluded: what is charged beside its totals is in it.
@@ -82,7 +85,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	}
 	rules := admitted.Rules()
 	admitted.estimate = estimateOf(req, rules.OutputTokens)
-	admitted.reserved, admitted.funded = admitted.output, admitted.output
+	admitted.reserved = admitted.output
 	var least limit.Amount
 	var open *bound // of a request without a maximum
 	var most int64
@@ -95,6 +98,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		if !b.priced && !rules.AllowUnpriced {
 			return nil, unpriced(record.AskedModel, b.terms)
 		}
+		admitted.funded = b.output
 		if least.Cost = b.least; admitted.open {
 			open, most = b, b.most
 		}
@@ -127,7 +131,7 @@ func (a *admission) fund(held int64, b *bound) {
 		longest = int64(sort.Search(int(longest), func(n int) bool { return a.bound(a.estimate, int64(n)+1).least > held }))
 		a.record.MaxOutput = max(longest, 1)
 	}
-	a.funded = amount.Times(longest, a.answers)
+	a.funded = amount.Times(longest, b.answers)
 }
 
 // permit holds a caller to what its key may do.
@@ -195,9 +199,9 @@ func permitModels(caller call.Caller, req any) error {
 
 // Planner is an upstream that asks others, and knows which.
 type Planner interface {
-	// Candidates calls yield with each upstream that may be asked for a model, what the model is called there, and how
-	// many tokens an answer there has at most whose request sets no maximum; 0 is not known.
-	Candidates(protocol genwayv1.Protocol, model string, images bool, yield func(upstream, model string, maxOutput int64))
+	// Candidates calls yield with each upstream that may be asked for a model by a request: by the head of a text request, or
+	// by that for images. The other is nil.
+	Candidates(protocol genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate))
 }
 
 // bound is an upper bound of what a request costs at any upstream that may be asked. It finds them in one pass, since each
@@ -206,64 +210,90 @@ type bound struct {
 	*admission
 
 	e estimate
-	// terms are what the request asks to be served by.
-	terms ledger.Terms
+	// speed and geo are what the request asks to be served by, beside its tier.
+	speed, geo string
 	// answer is how long each answer may be to a request that sets no maximum.
 	answer int64
 	// least is what the request costs then, and most with the longest answers that there can be. They are not known,
-	// and priced is not set, if an upstream has no price.
+	// and priced is not set, if an upstream has no price for the terms.
 	least, most int64
 	priced      bool
-	// longest is the longest of those answers, in tokens.
-	longest int64
+	terms       ledger.Terms
+	// longest is the longest of those answers, in tokens, answers how many there are, and output all of them.
+	longest, answers, output int64
 }
 
 // bound returns what something costs whose answers, if it sets no maximum, have at most so many tokens.
 func (a *admission) bound(e estimate, answer int64) *bound {
-	b := &bound{admission: a, e: e, terms: askedTerms(a.req), answer: answer}
+	b := &bound{admission: a, e: e, answer: answer}
 	if a.service.config.Prices == nil {
 		return b
 	}
 	b.priced = true
-	if planner, ok := a.service.config.Upstream.(Planner); ok {
-		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, e.images > 0, b.add)
-	} else {
-		b.add("", a.record.AskedModel, 0)
+	var text *genwayv1.GenerateTextRequest
+	drawing, _ := a.req.(*genwayv1.GenerateImageRequest)
+	if req, ok := a.req.(*deferred.Request); ok {
+		text = req.Head()
+		b.speed, b.geo = wordOf(text, "speed"), wordOf(text, "inference_geo")
 	}
+	if planner, ok := a.service.config.Upstream.(Planner); ok {
+		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, text, drawing, b.add)
+		return b
+	}
+	c := upstream.Candidate{Model: a.record.AskedModel, ServiceTier: text.GetServiceTier(), Answers: e.answers, MaxOutput: -1, Cuts: e.open}
+	if text != nil && !e.open {
+		c.MaxOutput = text.GetMaxOutputTokens()
+	}
+	b.add(c)
 	return b
 }
 
-// askedTerms are what a request asks to be served by; another answer's terms are charged as it names them.
-func askedTerms(req any) ledger.Terms {
-	text, ok := req.(*deferred.Request)
-	if !ok {
-		return ledger.Terms{}
-	}
-	var words struct{ speed, geo string }
-	for _, f := range text.Head().GetNativeFields() {
-		switch f.GetName() {
-		case "speed":
-			words.speed = strings.Trim(string(f.GetJson()), `"`)
-		case "inference_geo":
-			words.geo = strings.Trim(string(f.GetJson()), `"`)
+// wordOf returns the text of a member that the contract has no field for. That of extra_json replaces others.
+func wordOf(text *genwayv1.GenerateTextRequest, name string) string {
+	var value member.Raw
+	for _, f := range text.GetNativeFields() {
+		if f.GetName() == name {
+			value = f.GetJson()
 		}
 	}
-	return ledger.NewTerms(text.Head().GetServiceTier(), words.speed, words.geo)
+	if extra := text.GetExtraJson(); extra != "" {
+		if own := member.Value([]byte(extra), name); own != nil {
+			value = own
+		}
+	}
+	return value.String()
 }
 
 // add takes one more upstream into account.
-func (b *bound) add(upstream, asked string, longest int64) {
-	p, exact, _ := b.service.priceOf(price.Query{Upstream: upstream, Models: []string{asked, b.record.AskedModel}, Terms: b.terms, At: b.record.Start})
-	b.priced = b.priced && exact
-	least, most := b.e.output, b.e.output
-	if b.e.open {
-		longest = cmp.Or(longest, max(unknownOutput, b.Rules().OutputTokens))
-		least, most = amount.Times(min(b.answer, longest), b.e.answers), amount.Times(longest, b.e.answers)
-		b.longest = max(b.longest, longest)
+func (b *bound) add(c upstream.Candidate) {
+	terms := ledger.NewTerms(c.ServiceTier, b.speed, b.geo)
+	p, exact, _ := b.service.priceOf(price.Query{Upstream: c.Upstream, Models: []string{c.Model, b.record.AskedModel}, Terms: terms, At: b.record.Start})
+	if b.priced && !exact {
+		b.priced, b.terms = false, terms
 	}
-	images := p.MostImages(b.e.images)
-	b.least = max(b.least, amount.Sum(p.Most(b.e.input, least), images))
-	b.most = max(b.most, amount.Sum(p.Most(b.e.input, most), images))
+	least, most, beside := b.e.output, b.e.output, int64(0)
+	switch answers := max(c.Answers, 1); {
+	case !b.e.weighs: // of an answer that flows
+	case b.e.images > 0:
+		least = amount.Times(answers, drawnTokens)
+		most, beside = least, p.MostImages(answers)
+	default:
+		longest := c.MaxOutput
+		if longest < 0 {
+			longest = max(unknownOutput, b.Rules().OutputTokens)
+		}
+		b.longest, b.answers = max(b.longest, longest), max(b.answers, answers)
+		least, most = amount.Times(longest, answers), amount.Times(longest, answers)
+		if c.Cuts {
+			least = amount.Times(min(b.answer, longest), answers)
+		}
+		if len(p.PerCall) > 0 {
+			beside = b.hosted().cost(p)
+		}
+	}
+	b.output = max(b.output, most)
+	b.least = max(b.least, amount.Sum(p.Most(b.e.input, least), beside))
+	b.most = max(b.most, amount.Sum(p.Most(b.e.input, most), beside))
 }
 
 // flowed counts output on its way to the caller. What exceeds the reservation is reserved

@@ -22,7 +22,6 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/upstream"
@@ -40,6 +39,7 @@ type limited struct {
 	policy  keys.Policy
 	memory  *limit.Memory
 	limiter *limit.Limiter
+	service *core.Service
 	client  genwayv1.GenerationClient
 	calls   atomic.Int64
 	// hold, unless nil, is what requests wait for at the upstream.
@@ -53,12 +53,23 @@ type limited struct {
 	cut atomic.Int64
 }
 
-func (l *limited) Candidates(_ genwayv1.Protocol, model string, _ bool, yield func(upstream, model string, maxOutput int64)) {
-	for _, asked := range l.targets[model] {
-		yield("u", asked, l.longest[asked])
+func (l *limited) Candidates(_ genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate)) {
+	targets := l.targets[model]
+	if targets == nil {
+		targets = []string{model}
 	}
-	if l.targets[model] == nil {
-		yield("u", model, l.longest[model])
+	for _, asked := range targets {
+		c := upstream.Candidate{Upstream: "u", Model: asked, ServiceTier: text.GetServiceTier(), MaxOutput: -1, Cuts: true}
+		if longest, ok := l.longest[asked]; ok {
+			c.MaxOutput = longest
+		}
+		if c.Answers = int64(text.GetSampling().GetCandidateCount()); images != nil {
+			c.Answers = int64(images.GetCount())
+		}
+		if text != nil && text.MaxOutputTokens != nil && text.GetMaxOutputTokens() >= 0 {
+			c.MaxOutput, c.Cuts = text.GetMaxOutputTokens(), false
+		}
+		yield(c)
 	}
 }
 
@@ -71,7 +82,7 @@ type pricedModels map[string]price.Price
 
 func (p pricedModels) FindFirst(q price.Query) (price.Price, bool) {
 	for _, m := range q.Models {
-		if found, ok := p[m]; ok && q.Terms == (ledger.Terms{}) {
+		if found, ok := p[strings.Join(append([]string{m}, q.Words()...), "+")]; ok {
 			return found, true
 		}
 	}
@@ -160,13 +171,23 @@ func serveLimited(t *testing.T, policy keys.Policy, rules limit.Rules) *limited 
 // serveLimitedAt does so by a clock of the test's own.
 func serveLimitedAt(t *testing.T, policy keys.Policy, rules limit.Rules, clock func() time.Time) *limited {
 	t.Helper()
+	return serveLimitedBy(t, policy, rules, clock, func(u upstream.Upstream) upstream.Upstream { return u })
+}
+
+// serveLimitedBy does so by what route makes of the upstream.
+func serveLimitedBy(t *testing.T, policy keys.Policy, rules limit.Rules, clock func() time.Time, route func(upstream.Upstream) upstream.Upstream) *limited {
+	t.Helper()
 	l := &limited{policy: policy, memory: limit.NewMemory(clock)}
 	l.limiter = limit.New(l.memory, rules)
-	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken, "dear": dear, "triple": triple}
-	service, err := core.New(core.Config{Upstream: l, Limiter: l.limiter, Prices: prices})
+	prices := pricedModels{
+		"m": perToken, "m+scale": triple, "cut": perToken, "cut-held": perToken, "dear": dear, "triple": triple,
+		"searching": {ID: "s", Rates: price.Rates{Output: 1e6}, PerCall: map[string]int64{"web_search": 1000, "file_search": 10}},
+	}
+	service, err := core.New(core.Config{Upstream: route(l), Limiter: l.limiter, Prices: prices})
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.service = service
 	server := core.NewServer(service, core.Interceptors{
 		Authenticator: auth.Authenticator{Keys: l}, Logger: slog.New(slog.DiscardHandler),
 	}, core.ServerConfig{Grace: time.Second})

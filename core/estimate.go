@@ -1,7 +1,12 @@
 package core
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
@@ -39,6 +44,9 @@ type estimate struct {
 	by string
 }
 
+// maximum is the request member that bounds an answer.
+const maximum = "max_output_tokens"
+
 // tokens are those in and out.
 func (e estimate) tokens() int64 { return amount.Sum(e.input, e.output) }
 
@@ -60,7 +68,7 @@ func estimateOf(asked any, outputTokens int64) estimate {
 		req := asked.Head()
 		e := estimate{weighs: true, open: true, answers: max(int64(req.GetSampling().GetCandidateCount()), 1), by: "sampling.candidate_count"}
 		if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
-			outputTokens, e.open, e.by = req.GetMaxOutputTokens(), false, "max_output_tokens"
+			outputTokens, e.open, e.by = req.GetMaxOutputTokens(), false, maximum
 		}
 		e.output = amount.Times(outputTokens, e.answers)
 		return e
@@ -84,6 +92,71 @@ func inputOf(asked any) int64 {
 		return int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens
 	}
 	return 0
+}
+
+// hostedCalls are the calls of vendors' own tools that a request allows.
+type hostedCalls struct {
+	tools []hostedTool
+	// most bounds the calls of all tools; nil does not.
+	most *int64
+}
+
+// hostedTool is a tool by its type, which a date may end, and how often it may be called; nil is not bounded.
+type hostedTool struct {
+	Type    string `json:"type"`
+	MaxUses *int64 `json:"max_uses"`
+}
+
+// hosted returns the calls of hosted tools that the request allows. It looks for them once.
+func (a *admission) hosted() *hostedCalls {
+	if a.tools != nil {
+		return a.tools
+	}
+	a.tools = &hostedCalls{}
+	req, ok := a.req.(*deferred.Request)
+	if !ok {
+		return a.tools
+	}
+	if req.Deferred() {
+		var body struct {
+			Tools []hostedTool `json:"tools"`
+		}
+		member.Fit(req.Head().GetWire().GetJson(), &body)
+		a.tools.tools = body.Tools
+	}
+	for _, t := range req.Head().GetTools() {
+		if t.GetHosted() != nil {
+			tool := hostedTool{}
+			member.Fit(t.GetHosted().GetJson(), &tool)
+			a.tools.tools = append(a.tools.tools, tool)
+		}
+	}
+	for _, f := range req.Head().GetNativeFields() {
+		var bounded struct {
+			Most *int64 `json:"max_tool_calls"`
+		}
+		if f.GetName() == "max_tool_calls" {
+			member.Fit(slices.Concat([]byte(`{"max_tool_calls":`), f.GetJson(), []byte("}")), &bounded)
+			a.tools.most = bounded.Most
+		}
+	}
+	return a.tools
+}
+
+// cost is the most that the calls cost by a price, as far as the request bounds them.
+func (h *hostedCalls) cost(p price.Price) int64 {
+	sum, dearest := int64(0), int64(0)
+	for _, t := range h.tools {
+		each := p.Call(t.Type)
+		dearest = max(dearest, each)
+		if most := cmp.Or(t.MaxUses, h.most); most != nil {
+			sum = amount.Sum(sum, amount.Times(max(*most, 0), each))
+		}
+	}
+	if h.most != nil {
+		sum = min(sum, amount.Times(max(*h.most, 0), dearest))
+	}
+	return sum
 }
 
 func textOf(req *genwayv1.GenerateTextRequest) int64 {

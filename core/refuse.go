@@ -53,8 +53,8 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 	} else {
 		f.Quota.ResetTime = timestamppb.New(r.End)
 		f.Reason = ReasonBudget
-		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It is reset at %s.",
-			subject, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), r.End.UTC().Format(time.RFC3339))
+		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. %sIt is reset at %s.",
+			subject, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), map[bool]string{true: "With a lower maximum of output tokens it costs less. "}[member == maximum], r.End.UTC().Format(time.RFC3339))
 		if f.Kind = fault.QuotaExhausted; r.Held {
 			f.Kind, f.Reason = fault.RateLimited, ReasonBudgetHeld
 			f.Message = fmt.Sprintf("What is left of the budget of %s, %s dollars a %s, is held by requests under way; this one may cost up to %s. %s",
@@ -91,7 +91,7 @@ func shareText(r *limit.Refusal) string {
 // unchanged does not help.
 func impossible(r *limit.Refusal, subject, member string) *fault.Error {
 	if r.Metric == limit.Money {
-		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, or its number of answers.",
+		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, its number of answers, or how often it lets the vendor's tools be called.",
 			limit.FormatMoney(r.Asked), subject, limit.FormatMoney(r.Limit), r.Period)
 		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}
 		return f

@@ -2,13 +2,23 @@ package core_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/override"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // input is what a test's request puts in, as estimated.
@@ -255,5 +265,183 @@ func TestAnswersAtOnceFitTheBudget(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// What a target's overrides make of a request is what it reserves, and has a price or not. So is what the request says in
+// members that the contract has no fields for.
+func TestReservationsAreOfWhatTheUpstreamIsAsked(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: m, max_output: 5000}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(name string, value any) override.Rules {
+		return override.Rules{Set: map[string]any{name: value}}
+	}
+	fill := func(name string, value any) override.Rules {
+		return override.Rules{Default: map[string]any{name: value}}
+	}
+	drop := func(name string) override.Rules { return override.Rules{Drop: []string{name}} }
+	bound := func(r override.Range) override.Rules {
+		return override.Rules{Bound: map[string]override.Range{"max_output_tokens": r}}
+	}
+	native := func(name, value string) func(*genwayv1.GenerateTextRequest) {
+		return func(r *genwayv1.GenerateTextRequest) {
+			r.NativeFields = []*genwayv1.NativeField{{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Name: name, Json: []byte(value)}}
+		}
+	}
+	extra := func(text string) func(*genwayv1.GenerateTextRequest) {
+		return func(r *genwayv1.GenerateTextRequest) { r.ExtraJson = text }
+	}
+	tier := func(word string) func(*genwayv1.GenerateTextRequest) {
+		return func(r *genwayv1.GenerateTextRequest) { r.ServiceTier = word }
+	}
+	open := func(r *genwayv1.GenerateTextRequest) { r.MaxOutputTokens = nil }
+	const unpriced = -1
+	for _, c := range []struct {
+		name  string
+		rules override.Rules
+		// ask changes a request of model m for at most 100 tokens.
+		ask  func(*genwayv1.GenerateTextRequest)
+		cost int64
+	}{
+		{"nothing", override.Rules{}, nil, input + 100},
+		{"a tier without a price is set", set("service_tier", "priority"), nil, unpriced},
+		{"it is set for another one", set("service_tier", "priority"), tier("scale"), unpriced},
+		{"it is the default", fill("service_tier", "priority"), nil, unpriced},
+		{"the caller says another than the default", fill("service_tier", "priority"), tier("default"), input + 100},
+		{"a tier with a price is set", set("service_tier", "scale"), nil, 3 * (input + 100)},
+		{"a tier without a price is left out", drop("service_tier"), tier("priority"), input + 100},
+		{"the standard is set in its place", set("service_tier", "default"), tier("priority"), input + 100},
+		{"the maximum is set", set("max_output_tokens", int64(700)), nil, input + 700},
+		{"the maximum has a default", fill("max_output_tokens", int64(700)), nil, input + 100},
+		{"the maximum is bounded", bound(override.Range{Max: new(40.0)}), nil, input + 40},
+		{"the maximum is bounded from below", bound(override.Range{Min: new(400.0)}), nil, input + 400},
+		{"the maximum is left out", drop("max_output_tokens"), nil, input + 5000},
+		{"the maximum is left out, and there is none", drop("max_output_tokens"), open, input + 5000},
+		{"of a model that is not known", drop("max_output_tokens"), func(r *genwayv1.GenerateTextRequest) { r.Model = "triple" }, 3 * (input + 128_000)},
+		{"several answers are set", set("candidate_count", int64(4)), nil, input + 400},
+		{"several answers are left out", drop("candidate_count"), func(r *genwayv1.GenerateTextRequest) {
+			r.Sampling = &genwayv1.Sampling{CandidateCount: new(int32(4))}
+		}, input + 100},
+		{"a speed", override.Rules{}, native("speed", `"fast"`), unpriced},
+		{"a speed in extra_json", override.Rules{}, extra(`{"speed":"fast"}`), unpriced},
+		{"a region in extra_json", override.Rules{}, extra(`{"a":1,"inference_geo":"us"}`), unpriced},
+		{"the vendor's own in extra_json", override.Rules{}, extra(`{"speed":"standard","inference_geo":null}`), input + 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const budget = 10_000_000
+			o, err := override.New(c.rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := tokens(100)
+			if c.ask != nil {
+				c.ask(req)
+			}
+			for short, reason := range map[int64]string{1: core.ReasonBudget, 0: ""} {
+				l := serveLimitedBy(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}}, limit.Rules{}, nil, func(u upstream.Upstream) upstream.Upstream {
+					return route.New([]route.Route{{Model: "*", Targets: []route.Target{{
+						Name: "u", Upstream: u, Protocol: responses.Codec{}.Protocol(), Overrides: o, Catalog: known, Guard: route.NewGuard(route.Limits{}),
+					}}}})
+				})
+				if c.cost == unpriced {
+					reason = core.ReasonModelUnpriced
+				} else {
+					l.memory.Seed(limit.Key, "key_a", limit.Day, time.Now(), budget-c.cost+short)
+				}
+				_, err := l.client.GenerateText(asKey(t), req)
+				got := ""
+				if err != nil {
+					got = detail(t, err).GetReason()
+					asks := req.MaxOutputTokens != nil
+					if says := strings.Contains(detail(t, err).GetMessage(), "With a lower maximum of output tokens it costs less."); got == core.ReasonBudget && says != asks {
+						t.Errorf("%v, and the request sets a maximum: %t", err, asks)
+					}
+				}
+				if got != reason {
+					t.Errorf("with %d nano-dollars too little: %v, want %q", short, err, reason)
+				}
+			}
+		})
+	}
+}
+
+// Calls of a vendor's own tools are reserved as far as the request bounds them and their price is known, whether their tools
+// are decoded or still in the caller's body.
+func TestCallsOfHostedToolsAreReserved(t *testing.T) {
+	search := func(more string) string { return `{"type":"web_search_20250305","name":"web_search"` + more + `}` }
+	const beyond = -1
+	for _, c := range []struct {
+		name  string
+		tools []string
+		all   string // max_tool_calls
+		cost  int64
+	}{
+		{"no bound", []string{search("")}, "", 0},
+		{"no tool", nil, "7", 0},
+		{"a bound", []string{search(`,"max_uses":5`)}, "", 5000},
+		{"none", []string{search(`,"max_uses":0`)}, "", 0},
+		{"below none", []string{search(`,"max_uses":-1`)}, "", 0},
+		{"null", []string{search(`,"max_uses":null`)}, "", 0},
+		{"no number", []string{search(`,"max_uses":"5"`)}, "", 0},
+		{"twice the tool", []string{search(`,"max_uses":5`), search(`,"max_uses":2`)}, "", 7000},
+		{"two tools", []string{search(`,"max_uses":5`), `{"type":"file_search","max_uses":2}`}, "", 5020},
+		{"tools without a price", []string{`{"type":"web_searching","max_uses":5}`, `{"type":"web_fetch_20250910","name":"web_fetch","max_uses":5}`}, "", 0},
+		{"of all", []string{`{"type":"web_search"}`}, "4", 4000},
+		{"of all, the dearest", []string{`{"type":"file_search"}`, `{"type":"web_search"}`}, "4", 4000},
+		{"of all, fewer than of one", []string{search(`,"max_uses":5`)}, "4", 4000},
+		{"of all, no number", []string{`{"type":"web_search"}`}, `"4"`, 0},
+		{"beyond counting", []string{search(`,"max_uses":9223372036854775807`)}, "", beyond},
+		{"beyond counting, twice", []string{search(`,"max_uses":9223372036854775807`), search(`,"max_uses":9007199254740993`)}, "", beyond},
+		{"beyond any integer", []string{search(`,"max_uses":1e300`)}, "", beyond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const budget = 100_000
+			var decoded []*genwayv1.Tool
+			for _, tool := range c.tools {
+				decoded = append(decoded, &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(tool)}}})
+			}
+			body := `{"model":"searching","input":"hi, you","tools":[` + strings.Join(c.tools, ",") + `]}`
+			for name, ask := range map[string]func(*genwayv1.GenerateTextRequest){
+				"decoded": func(r *genwayv1.GenerateTextRequest) { r.Tools = decoded },
+				"in a body": func(r *genwayv1.GenerateTextRequest) {
+					r.Messages, r.Wire = nil, &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &transportv1.RequestExtension{Deferred: true}}
+				},
+			} {
+				req := tokens(100)
+				req.Model = "searching"
+				if c.all != "" {
+					req.NativeFields = []*genwayv1.NativeField{{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Name: "max_tool_calls", Json: []byte(c.all)}}
+				}
+				ask(req)
+				// asked returns the reason of a refusal with so much left.
+				asked := func(left int64) string {
+					l := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}}, limit.Rules{})
+					l.memory.Seed(limit.Key, "key_a", limit.Day, time.Now(), budget-left)
+					principal, err := l.Authenticate(t.Context(), "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, err = l.service.GenerateText(call.With(t.Context(), &call.Record{Caller: call.Caller{Principal: principal, Edge: true, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}, Start: time.Now()}), proto.CloneOf(req))
+					if err == nil {
+						return ""
+					}
+					return fault.From(err).Reason
+				}
+				if c.cost == beyond {
+					if got := asked(budget); got != core.ReasonBudget {
+						t.Errorf("%s, with the whole budget: %q", name, got)
+					}
+					continue
+				}
+				if got := asked(100 + c.cost - 1); got != core.ReasonBudget {
+					t.Errorf("%s, with a nano-dollar too little: %q", name, got)
+				}
+				if got := asked(100 + c.cost); got != "" {
+					t.Errorf("%s, with just enough: %q", name, got)
+				}
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/sandbox"
 )
@@ -41,16 +42,16 @@ func Routes(_ context.Context, _ string, n int64) (Row, error) {
 	}
 	limiter := limit.New(limit.NewMemory(nil), limit.Rules{Models: rules})
 	row.Metrics = append(row.Metrics, Metric{What: "making the tables", Unit: "ms", Value: milliseconds(time.Since(began))})
-	now := time.Now()
+	now, nothing := time.Now(), &genwayv1.GenerateTextRequest{}
 	for _, find := range []struct {
 		what string
 		do   func()
 	}{
 		{"finding a route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, false, func(string, string, int64) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, nothing, nil, func(upstream.Candidate) {})
 		}},
 		{"finding no route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", false, func(string, string, int64) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", nothing, nil, func(upstream.Candidate) {})
 		}},
 		{"finding a price", func() { catalogue.Find("sandbox", last, now) }},
 		{"finding a rule of limits", func() { limiter.Prepare(limit.Who{KeyID: "key", Model: last}) }},

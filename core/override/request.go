@@ -69,21 +69,54 @@ func (o *Overrides) WithLimit(req *genwayv1.GenerateTextRequest, most int64) *ge
 	return out
 }
 
-// MaxOutput returns the maximum of tokens that a request gets which sets none; false where it gets none.
-func (o *Overrides) MaxOutput() (int64, bool) {
+// Number returns what becomes of a parameter that is a whole number. given means that the request has the value; the result
+// says so of what the upstream gets, 0 if it gets none.
+func (o *Overrides) Number(name string, value int64, given bool) (int64, bool) {
 	if o == nil {
+		return value, given
+	}
+	if ruled, ok := o.ruled(name, given); ok {
+		value, given = ruled.(int64)
+	} else {
+		given = given && !o.Drops(name)
+	}
+	if !given {
 		return 0, false
 	}
-	const name = "max_output_tokens"
-	given, ok := o.rules.Set[name]
-	if !ok {
-		given, ok = o.rules.Default[name]
+	if r := o.rules.Bound[name]; r.Min != nil {
+		value = max(value, int64(*r.Min))
 	}
-	most, _ := given.(int64)
-	if bounded := o.rules.Bound[name].Max; ok && bounded != nil {
-		most = min(most, int64(*bounded))
+	if r := o.rules.Bound[name]; r.Max != nil {
+		value = min(value, int64(*r.Max))
 	}
-	return most, ok
+	return value, true
+}
+
+// Word returns what becomes of a parameter that is a text; empty is none.
+func (o *Overrides) Word(name, value string) string {
+	if o == nil {
+		return value
+	}
+	if ruled, ok := o.ruled(name, value != ""); ok {
+		value, _ = ruled.(string)
+		return value
+	}
+	if o.Drops(name) {
+		return ""
+	}
+	return value
+}
+
+// ruled returns the value that the rules give a parameter; false if they leave the caller's, or none.
+func (o *Overrides) ruled(name string, given bool) (any, bool) {
+	if value, ok := o.rules.Set[name]; ok {
+		return value, true
+	}
+	if given && !o.Drops(name) {
+		return nil, false
+	}
+	value, ok := o.rules.Default[name]
+	return value, ok
 }
 
 // Drops reports whether a parameter is left out of every request.

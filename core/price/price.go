@@ -2,6 +2,7 @@ package price
 
 import (
 	"math/bits"
+	"strings"
 
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
@@ -116,6 +117,18 @@ func (p Price) MostImages(n int64) int64 {
 		most = max(most, v.Image)
 	}
 	return amount.Bound(amount.Times(n, most))
+}
+
+// Call is what a call of a hosted tool costs, by the tool's type: that of web_search is for web_search_20250305, too. 0 is
+// free, or not known.
+func (p Price) Call(kind string) int64 {
+	best, each := "", int64(0)
+	for tool, price := range p.PerCall {
+		if (kind == tool || strings.HasPrefix(kind, tool+"_")) && len(tool) > len(best) {
+			best, each = tool, price
+		}
+	}
+	return each
 }
 
 // ForImage is the price of images of a size and a quality: the variant that fits and

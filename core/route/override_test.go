@@ -220,33 +220,64 @@ func TestNoMaximumIsCut(t *testing.T) {
 	}
 }
 
-// What a target is asked for says how long its answers are to requests without a maximum.
+// What a target is asked for says how many answers there are, and how long: where the request sets a maximum, and where not.
 func TestCandidatesSayHowLongAnswersAre(t *testing.T) {
 	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: m, max_output: 50}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	set := func(to int64) map[string]any { return map[string]any{"max_output_tokens": to} }
+	bound := func(most float64) map[string]override.Range {
+		return map[string]override.Range{"max_output_tokens": {Max: &most}}
+	}
+	drop, none, some := []string{"max_output_tokens"}, &genwayv1.GenerateTextRequest{}, &genwayv1.GenerateTextRequest{MaxOutputTokens: new(int64(70))}
+	responses, messages := genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_MESSAGES
 	for _, c := range []struct {
 		protocol genwayv1.Protocol
 		model    string
 		rules    override.Rules
-		want     int64
+		ask      *genwayv1.GenerateTextRequest
+		most     int64
+		cuts     bool
 	}{
-		{chat, "m", override.Rules{}, 50},
-		{chat, "other", override.Rules{}, 0},
-		{genwayv1.Protocol_PROTOCOL_MESSAGES, "m", override.Rules{}, 50},
-		{genwayv1.Protocol_PROTOCOL_MESSAGES, "other", override.Rules{}, 8192},
-		{chat, "m", override.Rules{Set: set(40)}, 40},
-		{chat, "m", override.Rules{Default: set(60)}, 50},
-		{chat, "other", override.Rules{Default: set(60), Bound: map[string]override.Range{"max_output_tokens": {Max: new(30.0)}}}, 30},
-		{chat, "other", override.Rules{Bound: map[string]override.Range{"max_output_tokens": {Max: new(30.0)}}}, 0},
+		{chat, "m", override.Rules{}, none, 50, true},
+		{chat, "other", override.Rules{}, none, -1, true},
+		{messages, "m", override.Rules{}, none, 50, true},
+		{messages, "other", override.Rules{}, none, 8192, true},
+		{chat, "m", override.Rules{Set: set(40)}, none, 40, true},
+		{chat, "m", override.Rules{Default: set(60)}, none, 50, true},
+		{chat, "other", override.Rules{Default: set(60), Bound: bound(30)}, none, 30, true},
+		{chat, "other", override.Rules{Bound: bound(30)}, none, -1, true},
+		{chat, "m", override.Rules{Drop: drop}, none, 50, false},
+		{chat, "other", override.Rules{Drop: drop}, none, -1, false},
+		{messages, "other", override.Rules{Drop: drop}, none, 8192, false},
+		{chat, "other", override.Rules{Drop: drop, Default: set(60)}, none, 60, false},
+		{chat, "m", override.Rules{}, some, 70, false},
+		{chat, "m", override.Rules{Set: set(90)}, some, 90, false},
+		{chat, "m", override.Rules{Default: set(90)}, some, 70, false},
+		{chat, "m", override.Rules{Bound: bound(30)}, some, 30, false},
+		{chat, "m", override.Rules{Drop: drop}, some, 50, false},
+		{chat, "other", override.Rules{Drop: drop}, some, -1, false},
+		{chat, "other", override.Rules{Drop: drop, Set: set(90)}, some, 90, false},
+		{chat, "m", override.Rules{}, &genwayv1.GenerateTextRequest{MaxOutputTokens: new(int64(0))}, 0, false},
+		{chat, "m", override.Rules{}, &genwayv1.GenerateTextRequest{MaxOutputTokens: new(int64(-1))}, 50, true},
+		{responses, "m", override.Rules{Set: set(40)}, &genwayv1.GenerateTextRequest{Compact: true}, 50, false},
+		{responses, "other", override.Rules{}, &genwayv1.GenerateTextRequest{Compact: true}, -1, false},
+		{chat, "m", override.Rules{Set: set(40)}, &genwayv1.GenerateTextRequest{Compact: true}, 40, true},
 	} {
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "u", Upstream: &stub{}, Protocol: c.protocol, Overrides: overrides(t, c.rules), Catalog: known}}}})
-		var got []int64
-		r.Candidates(c.protocol, c.model, false, func(_, _ string, longest int64) { got = append(got, longest) })
-		if !slices.Equal(got, []int64{c.want}) {
-			t.Errorf("%+v: %d", c, got)
+		var got []upstream.Candidate
+		r.Candidates(c.protocol, c.model, c.ask, nil, func(one upstream.Candidate) { got = append(got, one) })
+		if want := (upstream.Candidate{Upstream: "u", Model: c.model, MaxOutput: c.most, Cuts: c.cuts}); !slices.Equal(got, []upstream.Candidate{want}) {
+			t.Errorf("%s, %s, %+v, %v: %+v", c.protocol, c.model, c.rules, c.ask, got)
 		}
 	}
+	drawing := route.New([]route.Route{{Model: "*", Targets: []route.Target{{
+		Name: "u", Upstream: &stub{}, Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Overrides: overrides(t, override.Rules{Set: map[string]any{"count": int64(4)}}),
+	}}}})
+	drawing.Candidates(genwayv1.Protocol_PROTOCOL_IMAGES, "m", nil, &genwayv1.GenerateImageRequest{}, func(one upstream.Candidate) {
+		if want := (upstream.Candidate{Upstream: "u", Model: "m", Answers: 4}); one != want {
+			t.Errorf("%+v", one)
+		}
+	})
 }

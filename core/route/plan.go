@@ -3,36 +3,58 @@ package route
 import (
 	"cmp"
 
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 )
 
-// Candidates calls yield with each upstream that may be asked for a model, what the model is called there, and how many
-// tokens an answer there has at most; it is core.Planner's.
-func (r *Router) Candidates(spoken genwayv1.Protocol, model string, images bool, yield func(upstream, model string, maxOutput int64)) {
+// Candidates calls yield with each upstream that may be asked; it is core.Planner's.
+func (r *Router) Candidates(spoken genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate)) {
 	route, _ := r.table.Load().find(spoken, model)
 	if route == nil {
 		return
 	}
-	for _, list := range [][]Target{route.first(spoken, images), serving(route.Fallback, images)} {
-		for _, t := range list {
-			asked := cmp.Or(t.Model, model)
-			yield(t.Name, asked, t.maxOutput(asked))
+	for _, list := range [][]Target{route.first(spoken, images != nil), serving(route.Fallback, images != nil)} {
+		for i := range list {
+			t := &list[i]
+			c := upstream.Candidate{Upstream: t.Name, Model: cmp.Or(t.Model, model)}
+			if images != nil {
+				count, _ := t.Overrides.Number("count", int64(images.GetCount()), images.Count != nil)
+				c.Answers = count
+			} else {
+				t.plan(&c, text)
+			}
+			yield(c)
 		}
 	}
 }
 
-// maxOutput is how many tokens an answer of a model has at most whose request sets no maximum: what the target's overrides
-// set, what the catalogue says of the model, or what the protocol has in its place. 0 is not known.
+// plan sets what the target would be asked by a text request. A maximum below 0 is none.
+func (t *Target) plan(c *upstream.Candidate, text *genwayv1.GenerateTextRequest) {
+	const maximum = "max_output_tokens"
+	sampling := text.GetSampling()
+	c.ServiceTier = t.Overrides.Word("service_tier", text.GetServiceTier())
+	c.Answers, _ = t.Overrides.Number("candidate_count", int64(sampling.GetCandidateCount()), sampling != nil && sampling.CandidateCount != nil)
+	asked, sent := t.Overrides.Number(maximum, text.GetMaxOutputTokens(), text.MaxOutputTokens != nil)
+	sent = sent && asked >= 0
+	compacts := text.GetCompact() && protocol.Of(t.Protocol).Compacts() // takes no settings
+	open := text.MaxOutputTokens == nil || text.GetMaxOutputTokens() < 0
+	if c.MaxOutput = asked; !sent || open || compacts {
+		if c.MaxOutput = t.maxOutput(c.Model); sent && !compacts && (c.MaxOutput < 0 || asked < c.MaxOutput) {
+			c.MaxOutput = asked
+		}
+	}
+	c.Cuts = open && !compacts && !t.Overrides.Drops(maximum)
+}
+
+// maxOutput is how many tokens an answer of a model has at most: by the catalogue, or by what the protocol has in place of a
+// maximum that is not set. Below 0 is not known.
 func (t *Target) maxOutput(model string) int64 {
-	most := int64(0)
 	if known := t.Catalog.Find(model).MaxOutput; known != nil {
-		most = *known
-	} else if limit := protocol.Of(t.Protocol).Upstream.MaxTokens; limit != nil {
-		most = limit(model)
+		return *known
 	}
-	if set, ok := t.Overrides.MaxOutput(); ok && (most == 0 || set < most) {
-		most = set
+	if limit := protocol.Of(t.Protocol).Upstream.MaxTokens; limit != nil {
+		return limit(model)
 	}
-	return most
+	return -1
 }

@@ -39,6 +39,21 @@ type Upstream interface {
 	Models() []*genwayv1.Model
 }
 
+// A Candidate is an upstream that a request may go to, and what it would be asked there.
+type Candidate struct {
+	// Upstream is its name, and Model what the model is called there.
+	Upstream, Model string
+	// ServiceTier is the tier that a text request asks for; empty for none.
+	ServiceTier string
+	// Answers is how many answers, or images, the request asks for; below 1 is one.
+	Answers int64
+	// MaxOutput is how many tokens each answer has at most, in a text request: the maximum that the upstream is told, else
+	// what is known of the model. Below 0 is not known.
+	MaxOutput int64
+	// Cuts is set for a request that sets no maximum, if a lower one can be told to the upstream.
+	Cuts bool
+}
+
 // Send passes one event to the caller. The event is the receiver's to keep.
 type Send func(*genwayv1.StreamGenerateTextResponse) error
 
