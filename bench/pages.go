@@ -40,7 +40,7 @@ func runPages(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return nil
 }
 
-// locationOf gives an empty store of a kind, and what removes it.
+// locationOf returns an empty store of a kind, and what removes it.
 func locationOf(ctx context.Context, kind, kept string) (location string, end func() error, err error) {
 	switch {
 	case kind == "postgres":

@@ -45,7 +45,7 @@ func (o *options) register(flags *flag.FlagSet) {
 	flags.IntVar(&o.tries, "tries", 3, "how often a disturbed run is made in all")
 }
 
-// open gives a bench and what closes it.
+// open returns a bench and what closes it.
 func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, func() error, error) {
 	peers, err := o.readPeers()
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, f
 	}, nil
 }
 
-// readPeers gives the peers, if a file of them is named.
+// readPeers returns the peers, if a file of them is named.
 func (o *options) readPeers() ([]target.Target, error) {
 	if o.peers == "" {
 		return nil, nil

@@ -45,7 +45,7 @@ func open(part *genwayv1.Part) *openPart {
 	return o
 }
 
-// MediaOf gives the image, audio, file or video of a part; nil for any other part.
+// MediaOf returns the image, audio, file or video of a part; nil for any other part.
 func MediaOf(p *genwayv1.Part) *genwayv1.Media {
 	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
 		if m != nil {

@@ -44,7 +44,7 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
-	// Now gives the time at which an answer is completed, for protocols that have a member
+	// Now returns the time at which an answer is completed, for protocols that have a member
 	// for it. Default: the time at which the answer was created.
 	Now func() time.Time
 }
@@ -111,7 +111,7 @@ type Versioned interface {
 	// CheckVersion refuses, by its name in the contract, what a version does not take of a
 	// request that was sent as one of that version.
 	CheckVersion(req *genwayv1.GenerateTextRequest, version string) error
-	// FitVersion gives a request as an upstream takes it that speaks a version. What the
+	// FitVersion returns a request as an upstream takes it that speaks a version. What the
 	// version lacks is refused when it bears on the answer, and else left out and added to
 	// losses. A body of the protocol in Wire is changed alike. req is not changed.
 	FitVersion(req *genwayv1.GenerateTextRequest, version string, losses *Losses) (*genwayv1.GenerateTextRequest, error)
@@ -147,12 +147,12 @@ type Frame struct {
 
 // StreamDecoder reads the events of one upstream stream. Not for concurrent use.
 type StreamDecoder interface {
-	// Decode gives the canonical events of one frame. A comment, a keep-alive and a piece
+	// Decode returns the canonical events of one frame. A comment, a keep-alive and a piece
 	// of something incomplete give none. An event that reports a failure gives its
 	// *fault.Error; a frame that cannot be read gives one of kind BadUpstream. No frame
 	// may follow an error.
 	Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error)
-	// Close is called when the upstream's bytes end. It gives the events that
+	// Close is called when the upstream's bytes end. It returns the events that
 	// wait for the end, TextCompleted among them, or a *fault.Error with
 	// ReasonStreamCut when the stream ended before the protocol's terminal event.
 	Close() ([]*genwayv1.StreamGenerateTextResponse, error)
@@ -180,11 +180,11 @@ type ResponseWatcher interface {
 // StreamEncoder writes the events of one stream to a caller. Not for concurrent
 // use. Frames are valid until the next call.
 type StreamEncoder interface {
-	// Encode gives the frames of one event, the terminal ones with TextCompleted.
+	// Encode returns the frames of one event, the terminal ones with TextCompleted.
 	// Ping gives the protocol's own ping event, or no frame where it has none: the edge
 	// writes comments.
 	Encode(ev *genwayv1.StreamGenerateTextResponse) ([]Frame, error)
-	// Fail gives the frames that report err within the stream. They are the last, and none
+	// Fail returns the frames that report err within the stream. They are the last, and none
 	// of them marks the answer as complete.
 	Fail(err *fault.Error) []Frame
 }
@@ -222,7 +222,7 @@ func (l *Losses) Add(member, reason string) {
 	l.list = append(l.list, &genwayv1.Loss{Member: member, Reason: reason})
 }
 
-// List gives the losses in the order in which they were added.
+// List returns the losses in the order in which they were added.
 func (l *Losses) List() []*genwayv1.Loss {
 	if l == nil {
 		return nil

@@ -19,7 +19,7 @@ var efforts = []struct {
 	{"max", 65536},
 }
 
-// Budget gives a token budget for a thinking configuration that has perhaps only
+// Budget returns a token budget for a thinking configuration that has perhaps only
 // an effort; ok is false when neither is known.
 func Budget(t *genwayv1.ThinkingConfig) (tokens int32, ok bool) {
 	if t.GetBudgetTokens() != 0 || t != nil && t.BudgetTokens != nil {
@@ -36,7 +36,7 @@ func Budget(t *genwayv1.ThinkingConfig) (tokens int32, ok bool) {
 	return 0, false
 }
 
-// Effort gives an effort for a thinking configuration that has perhaps only a
+// Effort returns an effort for a thinking configuration that has perhaps only a
 // budget; ok is false when neither is known, or the model is to decide.
 func Effort(t *genwayv1.ThinkingConfig) (effort string, ok bool) {
 	if t.GetEffort() != "" {

@@ -14,7 +14,7 @@ type Emitter struct {
 	to        *[]*genwayv1.StreamGenerateTextResponse
 }
 
-// NewEmitter gives an emitter that appends to a list.
+// NewEmitter returns an emitter that appends to a list.
 func NewEmitter(candidate int32, to *[]*genwayv1.StreamGenerateTextResponse) Emitter {
 	return Emitter{candidate: candidate, to: to}
 }

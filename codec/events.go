@@ -9,7 +9,7 @@ import (
 // text. A nil Splitter streams each text whole.
 type Splitter func(text string) []string
 
-// Events gives a stream of events that amounts to the answer: the inverse of
+// Events returns a stream of events that amounts to the answer: the inverse of
 // Accumulator. The answer is not changed, but its parts are shared with the events.
 func Events(resp *genwayv1.GenerateTextResponse, split Splitter) []*genwayv1.StreamGenerateTextResponse {
 	if split == nil {

@@ -58,7 +58,7 @@ type FreeForm struct {
 
 type place struct{ candidate, part int32 }
 
-// NewFreeForm gives nil where none of the tools is a custom one.
+// NewFreeForm returns nil where none of the tools is a custom one.
 func NewFreeForm(tools []*genwayv1.Tool) *FreeForm {
 	var f *FreeForm
 	for _, t := range tools {

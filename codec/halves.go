@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JoinHalves gives a decoder that reads a letter whose surrogate pair is split between two frames.
+// JoinHalves returns a decoder that reads a letter whose surrogate pair is split between two frames.
 // Upstreams that count text in units of UTF-16 send "\ud83d" at the end of one delta and "\ude00"
 // at the beginning of the next; each half alone is no letter and would be read as U+FFFD. A frame
 // with a string that ends in the first half is held until the next frame, which is the only
@@ -59,7 +59,7 @@ func (h *halves) Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error)
 }
 
 // join moves the second halves from the beginnings of the same strings in the next frame to the one
-// that is held. It gives what remains of the next frame.
+// that is held. It returns what remains of the next frame.
 func (h *halves) join(next []byte) []byte {
 	seconds := find(next, func(raw []byte) (int, bool) {
 		return 1, len(raw) > 1+escape && isHalf(raw[1:], lowHalves)
@@ -97,7 +97,7 @@ func (h *halves) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	return follow(events, more), err
 }
 
-// follow gives the events of the held frame and those behind them. Nearly always none was held, and
+// follow returns the events of the held frame and those behind them. Nearly always none was held, and
 // nothing is copied.
 func follow(held, more []*genwayv1.StreamGenerateTextResponse) []*genwayv1.StreamGenerateTextResponse {
 	if len(held) == 0 {
@@ -146,9 +146,9 @@ func escaped(text []byte) bool {
 	return n%2 == 1
 }
 
-// find gives the strings of a frame in which a half is. A string is known by its pointer and by
+// find returns the strings of a frame in which a half is. A string is known by its pointer and by
 // the indices that are in the frame, those of the candidate and the part. Of a frame that is no JSON
-// it gives none.
+// it returns none.
 func find(data []byte, look func(raw []byte) (at int, ok bool)) []half {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	var found []half

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Pair gives the tool calls and the results of a conversation identifiers, for protocols
+// Pair returns the tool calls and the results of a conversation identifiers, for protocols
 // that link them by those. generateContent may leave them out on either side or on both
 // (NewPartFromFunctionResponse of its SDK makes none), and links by the tool's name and the
 // order then. A result without an identifier answers the first call of its name that waits,
@@ -123,7 +123,7 @@ func (p *pairing) result(place [2]int, r *genwayv1.ToolResult) {
 	p.ids[place] = p.name(c)
 }
 
-// first gives the first of some calls that waits, -1 if none does, and the calls from there on.
+// first returns the first of some calls that waits, -1 if none does, and the calls from there on.
 func (p *pairing) first(calls []int) (rest []int, at int) {
 	for ; len(calls) > 0; calls = calls[1:] {
 		if !p.calls[calls[0]].answered {
@@ -146,7 +146,7 @@ func (p *pairing) named(as calledAs) (at int) {
 	return at
 }
 
-// name gives the identifier of a call.
+// name returns the identifier of a call.
 func (p *pairing) name(c pairedCall) string {
 	if c.id == "" {
 		c.id = SyntheticToolID("", int32(c.place[0]), int32(c.place[1]))
@@ -155,7 +155,7 @@ func (p *pairing) name(c pairedCall) string {
 	return c.id
 }
 
-// written gives the messages with the identifiers that were found.
+// written returns the messages with the identifiers that were found.
 func (p *pairing) written() []*genwayv1.Message {
 	out := slices.Clone(p.list)
 	for i, m := range p.list {

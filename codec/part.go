@@ -2,7 +2,7 @@ package codec
 
 import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
-// TextPart gives a part that is a text. Most parts are, so that all of one is a single
+// TextPart returns a part that is a text. Most parts are, so that all of one is a single
 // piece of memory.
 func TextPart(text string) *genwayv1.Part {
 	p := new(struct {

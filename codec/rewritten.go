@@ -6,7 +6,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Rewritten gives a list in which rewrite has replaced elements. Where rewrite gives nil the
+// Rewritten returns a list in which rewrite has replaced elements. Where rewrite gives nil the
 // element stays. changed is false, and the result the list itself, if all stay; the list of the
 // argument is never changed.
 func Rewritten[T any](list []*T, rewrite func(i int, element *T) *T) (out []*T, changed bool) {
@@ -24,7 +24,7 @@ func Rewritten[T any](list []*T, rewrite func(i int, element *T) *T) (out []*T, 
 	return out, changed
 }
 
-// RewrittenParts gives the messages in which rewrite has replaced parts, as Rewritten does.
+// RewrittenParts returns the messages in which rewrite has replaced parts, as Rewritten does.
 // message is the number of the part's message.
 func RewrittenParts(messages []*genwayv1.Message, rewrite func(message, i int, p *genwayv1.Part) *genwayv1.Part) (out []*genwayv1.Message, changed bool) {
 	return Rewritten(messages, func(message int, m *genwayv1.Message) *genwayv1.Message {
@@ -38,7 +38,7 @@ func RewrittenParts(messages []*genwayv1.Message, rewrite func(message, i int, p
 	})
 }
 
-// WithCall gives a part whose tool call was replaced by a changed copy.
+// WithCall returns a part whose tool call was replaced by a changed copy.
 func WithCall(p *genwayv1.Part, change func(*genwayv1.ToolCall)) *genwayv1.Part {
 	out, call := Shared(p), Shared(p.GetToolCall())
 	change(call)
@@ -46,7 +46,7 @@ func WithCall(p *genwayv1.Part, change func(*genwayv1.ToolCall)) *genwayv1.Part 
 	return out
 }
 
-// WithResult gives a part whose tool result was replaced by a changed copy.
+// WithResult returns a part whose tool result was replaced by a changed copy.
 func WithResult(p *genwayv1.Part, change func(*genwayv1.ToolResult)) *genwayv1.Part {
 	out, result := Shared(p), Shared(p.GetToolResult())
 	change(result)

@@ -26,7 +26,7 @@ func Share(dst, src proto.Message) {
 	})
 }
 
-// Shared gives a message that holds what src holds, as Share has it.
+// Shared returns a message that holds what src holds, as Share has it.
 func Shared[M any, Message interface {
 	*M
 	proto.Message
@@ -53,7 +53,7 @@ func shareStruct(to, from reflect.Value) {
 	}
 }
 
-// unshared gives a pointer to a copy of what a pointer points to.
+// unshared returns a pointer to a copy of what a pointer points to.
 func unshared(pointer reflect.Value) reflect.Value {
 	own := reflect.New(pointer.Type().Elem())
 	own.Elem().Set(pointer.Elem())

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// filled gives a message of the type with a value in each field, of oneofs in the first.
+// filled returns a message of the type with a value in each field, of oneofs in the first.
 func filled(t protoreflect.MessageType, deep int) protoreflect.Message {
 	m := t.New()
 	fields := m.Descriptor().Fields()

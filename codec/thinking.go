@@ -11,7 +11,7 @@ import (
 // show both in one text.
 const SummaryBreak = "\n\n"
 
-// ThinkingText gives the summaries of a thinking part and its text as one text.
+// ThinkingText returns the summaries of a thinking part and its text as one text.
 func ThinkingText(t *genwayv1.Thinking) string {
 	if len(t.GetSummary()) == 0 {
 		return t.GetText()

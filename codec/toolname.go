@@ -2,7 +2,7 @@ package codec
 
 import "strings"
 
-// LegibleName gives the name of a tool with what not every protocol takes replaced by _: letters
+// LegibleName returns the name of a tool with what not every protocol takes replaced by _: letters
 // and digits of ASCII, _ and - are left, and it begins with neither a digit nor a dash. It
 // is never empty.
 func LegibleName(name string) string {

@@ -38,7 +38,7 @@ func Completed(u *genwayv1.Usage) *genwayv1.Usage {
 	return u
 }
 
-// ShownUsage gives usage as callers may see it: without negative numbers, which an upstream that counts
+// ShownUsage returns usage as callers may see it: without negative numbers, which an upstream that counts
 // wrongly gives. A negative total or sum is 0, any other is absent. Usage without one is returned as
 // it is, else a copy.
 func ShownUsage(u *genwayv1.Usage) *genwayv1.Usage {

@@ -55,7 +55,7 @@ var operations = map[string]Operation{
 	"ListModels": ListModels, "GetModel": GetModel,
 }
 
-// Contract gives the public paths that the contract's annotations bind, in their order.
+// Contract returns the public paths that the contract's annotations bind, in their order.
 func Contract() []Binding {
 	var found []Binding
 	methods := genwayv1.File_genway_v1_generation_proto.Services().ByName("Generation").Methods()
@@ -92,7 +92,7 @@ func bindingOf(r *annotations.HttpRule) Binding {
 	return b
 }
 
-// bound gives the paths of the contract for which own is true.
+// bound returns the paths of the contract for which own is true.
 func bound(own func(Binding) bool) []Binding {
 	var found []Binding
 	for _, b := range Contract() {
@@ -108,7 +108,7 @@ func below(prefix string) func(Binding) bool {
 	return func(b Binding) bool { return strings.HasPrefix(b.Prefix, prefix) }
 }
 
-// binding gives the first path of an operation; nil for none.
+// binding returns the first path of an operation; nil for none.
 func (p *Protocol) binding(op Operation) *Binding {
 	for i := range p.Bindings {
 		if p.Bindings[i].Operation == op {

@@ -116,7 +116,7 @@ type Version struct {
 	Known []string
 }
 
-// Sent gives the version of a request by the headers that came with its body: the oldest where
+// Sent returns the version of a request by the headers that came with its body: the oldest where
 // they say none.
 func (v Version) Sent(headers map[string]string) string {
 	if len(v.Headers) == 0 {

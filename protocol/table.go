@@ -57,11 +57,11 @@ func Register(p *Protocol) error {
 	}
 }
 
-// All gives the registered protocols in the order in which they are listed to people. The
+// All returns the registered protocols in the order in which they are listed to people. The
 // list must not be changed.
 func All() []*Protocol { return *registered.Load() }
 
-// Of gives the protocol of that ID: Direct for PROTOCOL_UNSPECIFIED, and a Protocol
+// Of returns the protocol of that ID: Direct for PROTOCOL_UNSPECIFIED, and a Protocol
 // without names and codec for one that is not registered. It is never nil.
 func Of(id genwayv1.Protocol) *Protocol {
 	if id == Direct.ID {
@@ -75,7 +75,7 @@ func Of(id genwayv1.Protocol) *Protocol {
 	return unknown
 }
 
-// ByName gives the protocol of that Name; nil for none.
+// ByName returns the protocol of that Name; nil for none.
 func ByName(name string) *Protocol {
 	for _, p := range All() {
 		if p.Name == name {
@@ -85,7 +85,7 @@ func ByName(name string) *Protocol {
 	return nil
 }
 
-// ByKind gives the protocol of that Kind; nil for none. Direct is one.
+// ByKind returns the protocol of that Kind; nil for none. Direct is one.
 func ByKind(kind string) *Protocol {
 	for _, p := range append(slices.Clip(All()), Direct) {
 		if p.Kind == kind {
@@ -95,7 +95,7 @@ func ByKind(kind string) *Protocol {
 	return nil
 }
 
-// Kinds gives the Kind of each registered protocol, in their order.
+// Kinds returns the Kind of each registered protocol, in their order.
 func Kinds() []string {
 	var kinds []string
 	for _, p := range All() {
@@ -104,7 +104,7 @@ func Kinds() []string {
 	return kinds
 }
 
-// ErrorCodec gives the codec of the protocol's errors.
+// ErrorCodec returns the codec of the protocol's errors.
 func (p *Protocol) ErrorCodec() ErrorCodec {
 	if p.Errors != nil {
 		return p.Errors

@@ -17,7 +17,7 @@ type Upstream struct {
 	VersionBehindPath bool
 	// AsksForUsage reports that a stream has its usage only when it is asked to.
 	AsksForUsage bool
-	// MaxTokens gives the limit of tokens of a request that has none, by its model, for a
+	// MaxTokens returns the limit of tokens of a request that has none, by its model, for a
 	// protocol that requires one; nil for one that does not.
 	MaxTokens func(model string) int64
 	// Fit is what upstreams take of a translated request.
@@ -37,7 +37,7 @@ type Upstream struct {
 	MaxAnswerBytes int64
 }
 
-// UpstreamPath gives the version and the path, behind it, of an operation at an upstream of
+// UpstreamPath returns the version and the path, behind it, of an operation at an upstream of
 // the protocol, and the verb that follows the model where the path has one. They are those
 // of the edge's own path. An operation without a path of its own has the main one.
 func (p *Protocol) UpstreamPath(op Operation) (version, path, verb string) {
@@ -49,7 +49,7 @@ func (p *Protocol) UpstreamPath(op Operation) (version, path, verb string) {
 	return version, "/" + strings.TrimSuffix(path, "/"), b.Suffix
 }
 
-// Path gives the edge's path that generates with a model.
+// Path returns the edge's path that generates with a model.
 func (p *Protocol) Path(model string) string {
 	b := p.main()
 	if b.Model == "" {
@@ -58,7 +58,7 @@ func (p *Protocol) Path(model string) string {
 	return b.Prefix + model + b.Suffix
 }
 
-// Subpath gives what the path of an operation has behind the main one, as /count_tokens;
+// Subpath returns what the path of an operation has behind the main one, as /count_tokens;
 // empty for an operation without a path of its own.
 func (p *Protocol) Subpath(op Operation) string {
 	if b := p.binding(op); b != nil {
@@ -69,7 +69,7 @@ func (p *Protocol) Subpath(op Operation) string {
 	return ""
 }
 
-// Step gives the first step of the protocol's paths behind the version, as chat.
+// Step returns the first step of the protocol's paths behind the version, as chat.
 func (p *Protocol) Step() string {
 	_, path, _ := p.UpstreamPath(Generate)
 	step, _, _ := strings.Cut(path[1:], "/")

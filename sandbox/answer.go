@@ -24,7 +24,7 @@ type answer struct {
 	output   int64
 }
 
-// answer gives what both forms of a call have in common. key identifies the caller's key.
+// answer returns what both forms of a call have in common. key identifies the caller's key.
 func (s *Sandbox) answer(key string, req *genwayv1.GenerateTextRequest, m model) (*genwayv1.GenerateTextResponse, error) {
 	if err := checkLimits(req); err != nil {
 		return nil, err

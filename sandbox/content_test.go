@@ -280,13 +280,13 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	forgets(private.Id)
-	for range mostRemembered {
+	for range maxRemembered {
 		if _, err := s.GenerateText(t.Context(), ask("hi", responses)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	forgets(first.Id)
-	if len(s.memory.conversations) != mostRemembered || len(s.memory.ids) != mostRemembered {
+	if len(s.memory.conversations) != maxRemembered || len(s.memory.ids) != maxRemembered {
 		t.Errorf("%d conversations of %d ids", len(s.memory.conversations), len(s.memory.ids))
 	}
 }

@@ -131,7 +131,7 @@ func isContext(t string) bool {
 	return strings.ContainsAny(name, "-_") || strings.HasSuffix(rest, "</"+name+">")
 }
 
-// fenced gives the places of the first and the last fence among parts, between which
+// fenced returns the places of the first and the last fence among parts, between which
 // agents put what a prompt refers to; none is in reverse order.
 func fenced(parts []*genwayv1.Part) (first, last int) {
 	first, last = len(parts), -1

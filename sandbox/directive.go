@@ -23,13 +23,13 @@ type directive struct {
 
 var directiveForm = lazily("(?i)\\bcall the tool [`'\"]?([\\pL\\pN_.:/-]+?)[`'\"]? with\\s+([{\"])")
 
-// mostDirectives bounds what one prompt can ask for.
-const mostDirectives = 64
+// maxDirectives bounds what one prompt can ask for.
+const maxDirectives = 64
 
 // directives finds the sentences of that form whose argument is valid JSON.
 func directives(prompt string) []directive {
 	var list []directive
-	for from := 0; len(list) < mostDirectives; {
+	for from := 0; len(list) < maxDirectives; {
 		m := directiveForm().FindStringSubmatchIndex(prompt[from:])
 		if m == nil {
 			break

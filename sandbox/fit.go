@@ -47,14 +47,14 @@ func toolWords(t *genwayv1.Tool) (name, description map[string]bool) {
 	return contentWords(spaced(toolName(t))), contentWords(strings.ToLower(sentence))
 }
 
-// mostOfDescription is how many characters of a description are looked at.
-const mostOfDescription = 2000
+// maxOfDescription is how many characters of a description are looked at.
+const maxOfDescription = 2000
 
 // firstSentence is what a description begins with, up to a full stop or the end of the
 // line; blank lines and headings do not count. One longer than an excerpt is none, as
 // it has words of everything.
 func firstSentence(description string) string {
-	for line := range strings.Lines(head(description, mostOfDescription)) {
+	for line := range strings.Lines(head(description, maxOfDescription)) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue

@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/internal/tokens"
 )
 
-// GenerateText gives one complete answer.
+// GenerateText returns one complete answer.
 func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
@@ -39,7 +39,7 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	return resp, nil
 }
 
-// StreamGenerateText gives the same answer as events: texts in pieces of a token, the
+// StreamGenerateText returns the same answer as events: texts in pieces of a token, the
 // opening event before anything that takes time.
 func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	call.Of(ctx).Calls++

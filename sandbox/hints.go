@@ -25,7 +25,7 @@ func hints(prompt string) schema.Hints {
 		return h
 	}
 	quoted := h.Quoted != nil
-	for _, match := range nameForm().FindAllStringSubmatch(h.Prompt, mostDirectives) {
+	for _, match := range nameForm().FindAllStringSubmatch(h.Prompt, maxDirectives) {
 		name := strings.TrimSuffix(strings.TrimSuffix(match[1], "'s"), "’s")
 		h.Phrases = append(h.Phrases, schema.Phrase{Text: name})
 		if !quoted {

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// mostImages is the largest n of the vendor.
-const mostImages = 10
+// maxImages is the largest n of the vendor.
+const maxImages = 10
 
 // commission is what a request for images amounts to.
 type commission struct {
@@ -78,7 +78,7 @@ func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	return resp, nil
 }
 
-// image gives an image as answers have it.
+// image returns an image as answers have it.
 func (s *Sandbox) image(ctx context.Context, req *genwayv1.GenerateImageRequest, c *commission, img *image.NRGBA) (*genwayv1.GeneratedImage, error) {
 	data, err := c.encode(ctx, img)
 	if err != nil {
@@ -99,8 +99,8 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	switch {
 	case req.GetPrompt() == "":
 		return nil, fault.Missing("prompt")
-	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > mostImages):
-		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", mostImages, req.GetCount())
+	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > maxImages):
+		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", maxImages, req.GetCount())
 	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MostPartialImages:
 		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MostPartialImages, req.GetPartialImages())
 	case len(req.GetImages()) > 0:
@@ -152,7 +152,7 @@ func (c *commission) draw(i int) *image.NRGBA {
 	return drawing.Draw(spec)
 }
 
-// encode gives an image as a file. It ends early when the caller leaves.
+// encode returns an image as a file. It ends early when the caller leaves.
 func (c *commission) encode(ctx context.Context, img *image.NRGBA) ([]byte, error) {
 	file := attended{ctx: ctx}
 	if err := drawing.Encode(&file, img, c.format, c.compression); err != nil {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// StreamGenerateImage gives the images of GenerateImage as events, each as soon as it is
+// StreamGenerateImage returns the images of GenerateImage as events, each as soon as it is
 // drawn, with as many previews ahead of it as partial_images asks for: the image itself in
 // a mosaic that becomes finer. Previews cost nothing.
 func (s *Sandbox) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// streamImages gives the events of a stream and what ended it.
+// streamImages returns the events of a stream and what ended it.
 func streamImages(t *testing.T, req *genwayv1.GenerateImageRequest) ([]*genwayv1.StreamGenerateImageResponse, error) {
 	t.Helper()
 	var events []*genwayv1.StreamGenerateImageResponse

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// withoutLifted gives the request without parts that repeat what other fields have as
+// withoutLifted returns the request without parts that repeat what other fields have as
 // well (an item that brought tools, which are among the tools).
 func withoutLifted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
 	if !slices.ContainsFunc(req.GetMessages(), func(m *genwayv1.Message) bool { return slices.ContainsFunc(m.GetParts(), member.Lifted) }) {
@@ -29,7 +29,7 @@ func withoutLifted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequ
 	return out
 }
 
-// shallow gives the empty message the fields of m.
+// shallow returns the empty message the fields of m.
 func shallow[T protoreflect.ProtoMessage](m, empty T) T {
 	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		empty.ProtoReflect().Set(f, v)

@@ -11,9 +11,9 @@ import (
 
 // The largest values that are taken; what is above is refused.
 const (
-	mostCandidates    = 16
-	mostTopLogprobs   = 20
-	mostStopSequences = 64
+	maxCandidates    = 16
+	maxTopLogprobs   = 20
+	maxStopSequences = 64
 )
 
 // checkLimits refuses knobs no vendor takes, and more than the sandbox gives.
@@ -21,18 +21,18 @@ func checkLimits(req *genwayv1.GenerateTextRequest) error {
 	if m := req.MaxOutputTokens; m != nil && *m < 1 {
 		return fault.Invalid("max_output_tokens", "max_output_tokens must be at least 1, not %d", *m)
 	}
-	if len(req.GetStopSequences()) > mostStopSequences {
-		return fault.Invalid("stop_sequences", "stop_sequences: at most %d are taken", mostStopSequences)
+	if len(req.GetStopSequences()) > maxStopSequences {
+		return fault.Invalid("stop_sequences", "stop_sequences: at most %d are taken", maxStopSequences)
 	}
 	s := req.GetSampling()
 	if s == nil {
 		return nil
 	}
-	if n := s.CandidateCount; n != nil && (*n < 1 || *n > mostCandidates) {
-		return fault.Invalid("sampling.candidate_count", "sampling.candidate_count must be between 1 and %d, not %d", mostCandidates, *n)
+	if n := s.CandidateCount; n != nil && (*n < 1 || *n > maxCandidates) {
+		return fault.Invalid("sampling.candidate_count", "sampling.candidate_count must be between 1 and %d, not %d", maxCandidates, *n)
 	}
-	if n := s.TopLogprobs; n != nil && (*n < 0 || *n > mostTopLogprobs) {
-		return fault.Invalid("sampling.top_logprobs", "sampling.top_logprobs must be between 0 and %d, not %d", mostTopLogprobs, *n)
+	if n := s.TopLogprobs; n != nil && (*n < 0 || *n > maxTopLogprobs) {
+		return fault.Invalid("sampling.top_logprobs", "sampling.top_logprobs must be between 0 and %d, not %d", maxTopLogprobs, *n)
 	}
 	return nil
 }

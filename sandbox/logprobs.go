@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/internal/tokens"
 )
 
-// addLogprobs gives each token of the candidate's texts a log probability. The values
+// addLogprobs returns each token of the candidate's texts a log probability. The values
 // are made up of the token and its place, between -1 and 0; the token itself is the
 // first of the likeliest, whose values fall from there.
 func addLogprobs(c *genwayv1.Candidate, s *genwayv1.Sampling) {
@@ -41,7 +41,7 @@ func logprob(token string, value float64) *genwayv1.TokenLogprob {
 	return &genwayv1.TokenLogprob{Token: strings.ToValidUTF8(token, "\uFFFD"), Logprob: value, Utf8: []byte(token)}
 }
 
-// roll gives a number in (0, 1) with three digits.
+// roll returns a number in (0, 1) with three digits.
 func roll(token string, place int) float64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte{byte(place), byte(place >> 8)})

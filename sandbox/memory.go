@@ -24,7 +24,7 @@ type memory struct {
 type answered struct{ key, id string }
 
 const (
-	mostRemembered    = 128
+	maxRemembered     = 128
 	largestRemembered = 256 << 10 // bytes of one conversation
 	previousResponse  = "previous_response_id"
 )
@@ -59,7 +59,7 @@ func (m *memory) keep(key string, req *genwayv1.GenerateTextRequest, resp *genwa
 	if m.conversations == nil {
 		m.conversations = map[answered][]*genwayv1.Message{}
 	}
-	if len(m.ids) == mostRemembered {
+	if len(m.ids) == maxRemembered {
 		delete(m.conversations, m.ids[0])
 		m.ids = append(m.ids[:0], m.ids[1:]...)
 	}
@@ -67,7 +67,7 @@ func (m *memory) keep(key string, req *genwayv1.GenerateTextRequest, resp *genwa
 	m.ids = append(m.ids, answered{key, resp.GetId()})
 }
 
-// recall gives the request with the conversation it goes on from, or as it is where
+// recall returns the request with the conversation it goes on from, or as it is where
 // it refers to none. An answer that may have been forgotten, by the form of its
 // identifier, is no error, since nothing here is kept for long: the reply and the losses
 // then say so (see forgotten), and so they do of an answer to another key. An identifier no

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// mentioned gives where a tool's name stands in a prompt, or -1. A name that cannot
+// mentioned returns where a tool's name stands in a prompt, or -1. A name that cannot
 // be anything else (get_weather, readFile, lookup2) counts wherever it stands as a
 // word of its own; a name that is a plain word counts where the prompt speaks of a
 // tool: "the tool read", "read tool", "use read", "`read`".

@@ -43,7 +43,7 @@ func (s *Sandbox) lookup(name string) (model, bool) {
 	return model{}, false
 }
 
-// find gives the model of a request. Behaviour on demand serves text and images
+// find returns the model of a request. Behaviour on demand serves text and images
 // alike, as far as it applies to both.
 func (s *Sandbox) find(name string, image bool) (model, error) {
 	m, ok := s.lookup(name)

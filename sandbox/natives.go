@@ -16,8 +16,8 @@ type findings struct {
 	marks   int
 }
 
-// mostNatives is how many members a reply names.
-const mostNatives = 40
+// maxNatives is how many members a reply names.
+const maxNatives = 40
 
 func find(req *genwayv1.GenerateTextRequest) *findings {
 	f := &findings{}
@@ -74,8 +74,8 @@ func (f *findings) report(r *report, s seals) {
 	}
 	o.line(r, "Signatures")
 	if n := len(f.natives); n > 0 {
-		list := strings.Join(f.natives[:min(n, mostNatives)], ", ")
-		if n > mostNatives {
+		list := strings.Join(f.natives[:min(n, maxNatives)], ", ")
+		if n > maxNatives {
 			list += fmt.Sprintf(", … (%d)", n)
 		}
 		r.addf("Also given: %s", list)

@@ -101,7 +101,7 @@ func (r *report) past(c *conversation) {
 		return
 	}
 	r.addf("Earlier turns: %d", len(c.earlier))
-	from := max(0, len(c.earlier)-mostTurns)
+	from := max(0, len(c.earlier)-maxTurns)
 	if from > 0 {
 		r.addf("- … %s", count(from, "turn"))
 	}
@@ -110,8 +110,8 @@ func (r *report) past(c *conversation) {
 	}
 }
 
-// mostTurns is how many earlier turns are listed one by one.
-const mostTurns = 20
+// maxTurns is how many earlier turns are listed one by one.
+const maxTurns = 20
 
 func speaker(m *genwayv1.Message) string {
 	word := enumWord(m.GetRole().String(), "ROLE_")

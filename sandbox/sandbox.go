@@ -27,7 +27,7 @@ type Config struct {
 	// DemandPrefix begins the names of the models that behave on demand
 	// (sandbox-rate-limit); default "sandbox-".
 	DemandPrefix string
-	// Clock gives create times; default time.Now.
+	// Clock returns create times; default time.Now.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix and occurs once; default a
 	// random one of 24 hexadecimal digits.

@@ -13,13 +13,13 @@ const (
 	toneHertz  = 440
 	tonePeak   = 8_000 // of 32,767: not loud
 	toneMillis = 40    // for each token of the text
-	leastTone  = 200   // milliseconds
-	mostTone   = 4_000
+	minTone    = 200   // milliseconds
+	maxTone    = 4_000
 )
 
-// tone gives the samples that stand for a spoken text.
+// tone returns the samples that stand for a spoken text.
 func tone(text string) []byte {
-	millis := min(max(tokens.Count(text)*toneMillis, leastTone), mostTone)
+	millis := min(max(tokens.Count(text)*toneMillis, minTone), maxTone)
 	n := toneRate * millis / 1000
 	pcm := make([]byte, 0, 2*n)
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// structured gives the text of an answer whose format the request constrains:
+// structured returns the text of an answer whose format the request constrains:
 //
 //	KIND_JSON_SCHEMA  an instance of the schema, with values from the prompt
 //	KIND_JSON_OBJECT  the same where a schema is given; else the report of a plain

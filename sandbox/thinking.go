@@ -19,7 +19,7 @@ func thinks(t *genwayv1.ThinkingConfig) bool {
 	return t.GetMode() != genwayv1.ThinkingConfig_MODE_UNSPECIFIED || t.GetEffort() != ""
 }
 
-// think gives the thinking part of a candidate, or nil, and the tokens it cost.
+// think returns the thinking part of a candidate, or nil, and the tokens it cost.
 // It takes at most half of a limit on the answer's tokens, and no more than its budget.
 //
 //	include_thoughts  true: shown; false: counted, not shown

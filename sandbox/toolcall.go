@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/sandbox/schema"
 )
 
-// Which tools an answer calls, the first rule that gives any:
+// Which tools an answer calls, the first rule that returns any:
 //
 //  1. "Call the tool NAME with {JSON}." gives exactly that call, each such sentence
 //     its own, in order. It counts only after the turn's tool results, if there are any.
@@ -28,7 +28,7 @@ import (
 // called. Arguments that the prompt does not give are an instance of the tool's
 // schema, with values taken from the prompt where they fit.
 
-// plan gives the calls of a candidate, without identifiers.
+// plan returns the calls of a candidate, without identifiers.
 func plan(req *genwayv1.GenerateTextRequest, c *conversation, seed uint64) ([]*genwayv1.ToolCall, error) {
 	tools, err := callable(req)
 	if err != nil || len(tools) == 0 {

@@ -271,8 +271,8 @@ Tools offered: read_file`
 }
 
 func TestManyDirectivesAreBounded(t *testing.T) {
-	prompt := strings.Repeat(`Call the tool read with {"filePath":"a"}. `, 3*mostDirectives)
-	if n := len(directives(prompt)); n != mostDirectives {
+	prompt := strings.Repeat(`Call the tool read with {"filePath":"a"}. `, 3*maxDirectives)
+	if n := len(directives(prompt)); n != maxDirectives {
 		t.Errorf("%d directives", n)
 	}
 	if d := directives(`Call the tool a with {"b":. Call the tool "c" with {"d":[1]}`); fmt.Sprint(d) != `[{c {"d":[1]} 28}]` {

@@ -24,7 +24,7 @@ type traits struct {
 // modalities are those that a usage report counts apart.
 type modalities struct{ audio, all bool }
 
-// traitsOf gives the traits of a protocol. A direct caller gets all details.
+// traitsOf returns the traits of a protocol. A direct caller gets all details.
 func traitsOf(protocol genwayv1.Protocol) traits {
 	switch protocol {
 	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:

@@ -12,8 +12,8 @@ import (
 	"github.com/genway/genway/telemetry/flight"
 )
 
-// mostListed bounds the requests that one answer lists.
-const mostListed = 1000
+// maxListed bounds the requests that one answer lists.
+const maxListed = 1000
 
 // debugWrite bounds an answer: a profile takes as long as it was asked to.
 const debugWrite = 5 * time.Minute
@@ -45,7 +45,7 @@ func debugPages(board *flight.Board) http.Handler {
 			writeJSON(w, board.Find(id))
 			return
 		}
-		writeJSON(w, board.List(mostListed))
+		writeJSON(w, board.List(maxListed))
 	})
 	return hostsOf(mux)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/telemetry/flight"
 )
 
-// serving runs what serves on a listener, and gives its address.
+// serving runs what serves on a listener, and returns its address.
 func serving(t *testing.T, serve func(net.Listener) error) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

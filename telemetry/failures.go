@@ -10,10 +10,10 @@ import (
 const (
 	// repeatAfter is how long a failure to deliver telemetry is not logged again.
 	repeatAfter = 30 * time.Second
-	// mostSignals bounds how many kinds of failures are logged separately, in case the SDK has more texts.
-	mostSignals = 16
-	// mostFailureText bounds the text of one in bytes: it may have the body of a collector's answer.
-	mostFailureText = 500
+	// maxSignals bounds how many kinds of failures are logged separately, in case the SDK has more texts.
+	maxSignals = 16
+	// maxFailureText bounds the text of one in bytes: it may have the body of a collector's answer.
+	maxFailureText = 500
 )
 
 // failures logs what could not be delivered. A collector that refuses every delivery would cause a
@@ -43,19 +43,19 @@ func (f *failures) Handle(err error) {
 	if !due {
 		return
 	}
-	if len(text) > mostFailureText {
-		text = strings.ToValidUTF8(text[:mostFailureText], "") + "…"
+	if len(text) > maxFailureText {
+		text = strings.ToValidUTF8(text[:maxFailureText], "") + "…"
 	}
 	f.log.Warn("telemetry cannot be delivered", "error", text, "times", times)
 }
 
-// count counts a failure, and gives how often it came since it was logged last, if it is to be logged.
+// count counts a failure, and returns how often it came since it was logged last, if it is to be logged.
 func (f *failures) count(signal string, now time.Time) (times int, due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.known[signal]
 	if one == nil {
-		if len(f.known) == mostSignals {
+		if len(f.known) == maxSignals {
 			return 0, false
 		}
 		f.known[signal] = &failed{at: now}

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// producer gives the counters and histograms of a registry to one reader of the SDK, which
+// producer returns the counters and histograms of a registry to one reader of the SDK, which
 // calls Produce for one collection at a time.
 type producer struct {
 	registry    *instrument.Registry
@@ -74,7 +74,7 @@ func (p *producer) from(t metricdata.Temporality) time.Time {
 	return p.registry.Begun()
 }
 
-// sums gives a counter or an up-down counter. Of delta temporality it leaves out the series
+// sums returns a counter or an up-down counter. Of delta temporality it leaves out the series
 // that nothing was added to.
 func sums[N int64 | float64](p *producer, m *instrument.Metric, now time.Time, unit func(int64) N) metricdata.Sum[N] {
 	kind := sdkmetric.InstrumentKindCounter
@@ -98,7 +98,7 @@ func sums[N int64 | float64](p *producer, m *instrument.Metric, now time.Time, u
 	return all
 }
 
-// histogram gives a histogram. Of delta temporality it leaves out the series that nothing was
+// histogram returns a histogram. Of delta temporality it leaves out the series that nothing was
 // recorded to. The count is the sum of the buckets, so that they agree while others record.
 func (p *producer) histogram(m *instrument.Metric, now time.Time) metricdata.Histogram[float64] {
 	all := metricdata.Histogram[float64]{Temporality: p.temporality(sdkmetric.InstrumentKindHistogram)}
@@ -123,7 +123,7 @@ func (p *producer) histogram(m *instrument.Metric, now time.Time) metricdata.His
 	return all
 }
 
-// less gives what was recorded to a series since the last collection.
+// less returns what was recorded to a series since the last collection.
 func (p *producer) less(key series, d instrument.Distribution) (counts []uint64, total float64) {
 	before := p.before[key]
 	p.before[key] = exported{counts: d.Counts, total: d.Total}

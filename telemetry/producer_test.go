@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// collected gives the metrics of one collection by name.
+// collected returns the metrics of one collection by name.
 func collected(t rapid.TB, reader sdkmetric.Reader) map[string]metricdata.Aggregation {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -32,7 +32,7 @@ func collected(t rapid.TB, reader sdkmetric.Reader) map[string]metricdata.Aggreg
 	return metrics
 }
 
-// only gives the one point of a histogram; the zero value if there is none.
+// only returns the one point of a histogram; the zero value if there is none.
 func only(t rapid.TB, data metricdata.Aggregation) metricdata.HistogramDataPoint[float64] {
 	t.Helper()
 	if data == nil {

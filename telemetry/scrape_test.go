@@ -43,7 +43,7 @@ func started(t *testing.T, config telemetry.Config) *telemetry.Telemetry {
 	return provider
 }
 
-// scrape gives the families of /metrics.
+// scrape returns the families of /metrics.
 func scrape(t *testing.T, provider *telemetry.Telemetry) map[string]*dto.MetricFamily {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -36,7 +36,7 @@ func probed(w http.ResponseWriter, failing []string) {
 	}{status, failing})
 }
 
-// serve answers requests until ctx ends. It gives nil after that.
+// serve answers requests until ctx ends. It returns nil after that.
 func (t *Telemetry) serve(ctx context.Context, listener net.Listener, handler http.Handler, write time.Duration) error {
 	server := &http.Server{Handler: handler, ReadTimeout: 5 * time.Second, WriteTimeout: write, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)

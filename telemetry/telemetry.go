@@ -70,7 +70,7 @@ func Start(ctx context.Context, config Config, log *slog.Logger) (*Telemetry, er
 	return t, nil
 }
 
-// describe gives the resource: the program, and what OTEL_RESOURCE_ATTRIBUTES and
+// describe returns the resource: the program, and what OTEL_RESOURCE_ATTRIBUTES and
 // OTEL_SERVICE_NAME say, which go before it.
 func describe(ctx context.Context, config Config) (*resource.Resource, error) {
 	of, err := resource.New(ctx,
@@ -116,7 +116,7 @@ func (t *Telemetry) startTraces(ctx context.Context, config Config, of *resource
 	return nil
 }
 
-// decided gives spans the identifiers that their requests had from the beginning.
+// decided returns spans the identifiers that their requests had from the beginning.
 type decided struct{}
 
 func (decided) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) { return tracing.IDs(ctx) }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// checked gives what is wrong with the variables that the SDK reads by itself. The SDK ignores a
+// checked returns what is wrong with the variables that the SDK reads by itself. The SDK ignores a
 // value that it cannot use, and writes it to standard error: a header with the key of a vendor,
 // too. No error here has the value of a header.
 func checked(get func(string) string) error {
@@ -30,7 +30,7 @@ func checked(get func(string) string) error {
 		of := "OTEL_EXPORTER_OTLP_" + signal
 		check(of+"ENDPOINT", checkEndpoint)
 		check(of+"HEADERS", checkHeaders)
-		check(of+"TIMEOUT", number(0, mostMilliseconds))
+		check(of+"TIMEOUT", number(0, maxMilliseconds))
 		check(of+"COMPRESSION", oneOf("gzip", "none"))
 		check(of+"CERTIFICATE", checkAuthorities)
 		certificate, key := of+"CLIENT_CERTIFICATE", of+"CLIENT_KEY"
@@ -41,16 +41,16 @@ func checked(get func(string) string) error {
 		return oneOf("cumulative", "delta", "lowmemory")(strings.ToLower(v))
 	})
 	for _, variable := range [...]string{"OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT"} {
-		check(variable, number(1, mostMilliseconds))
+		check(variable, number(1, maxMilliseconds))
 	}
 	for _, variable := range [...]string{"OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
-		check(variable, number(1, mostSpans))
+		check(variable, number(1, maxSpans))
 	}
 	for _, variable := range [...]string{
 		"OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
 		"OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT", "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
 	} {
-		check(variable, number(unlimited, mostOfASpan))
+		check(variable, number(unlimited, maxOfASpan))
 	}
 	check("OTEL_METRICS_EXEMPLAR_FILTER", oneOf("trace_based"))
 	check("OTEL_RESOURCE_ATTRIBUTES", checkAttributes)
@@ -58,12 +58,12 @@ func checked(get func(string) string) error {
 }
 
 const (
-	// mostMilliseconds is a day: a multiple of it leaves the range of a duration.
-	mostMilliseconds = 24 * 60 * 60 * 1000
-	// unlimited and mostOfASpan bound the limits of a span.
-	unlimited, mostOfASpan = -1, 1_000_000_000
-	// mostSpans bounds the queue, whose memory is taken at the start.
-	mostSpans = 1_000_000
+	// maxMilliseconds is a day: a multiple of it leaves the range of a duration.
+	maxMilliseconds = 24 * 60 * 60 * 1000
+	// unlimited and maxOfASpan bound the limits of a span.
+	unlimited, maxOfASpan = -1, 1_000_000_000
+	// maxSpans bounds the queue, whose memory is taken at the start.
+	maxSpans = 1_000_000
 )
 
 // number demands a whole number within bounds.

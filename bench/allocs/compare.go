@@ -31,7 +31,7 @@ func Compare(figures, baseline Figures, tolerance float64) (findings []Finding) 
 	return findings
 }
 
-// Missing gives the benchmarks of a baseline that did not run.
+// Missing returns the benchmarks of a baseline that did not run.
 func Missing(figures, baseline Figures) (findings []Finding) {
 	for _, name := range slices.Sorted(maps.Keys(baseline)) {
 		if _, ran := figures[name]; !ran {

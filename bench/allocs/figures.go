@@ -55,7 +55,7 @@ func (f Figures) Least(other Figures) {
 	}
 }
 
-// before gives the number that stands before a unit.
+// before returns the number that stands before a unit.
 func before(fields []string, unit string) (int64, error) {
 	i := slices.Index(fields, unit)
 	if i < 1 {

@@ -45,7 +45,7 @@ func Suites() []Suite {
 	}
 }
 
-// Run runs a suite in the repository at root and gives its figures.
+// Run runs a suite in the repository at root and returns its figures.
 func (s Suite) Run(ctx context.Context, root string) (Figures, error) {
 	args := slices.Concat([]string{"test", "-C", root, "-run=^$", "-bench=" + s.Benchmarks, "-benchmem", "-count=3", "-cpu=1", fmt.Sprintf("-benchtime=%dx", s.Iterations)}, s.Packages)
 	test := exec.CommandContext(ctx, "go", args...) //nolint:gosec // The go command, with our own arguments.

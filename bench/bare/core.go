@@ -63,7 +63,7 @@ func (c *core) post(ctx context.Context, wire *genwayv1.WireMessage) (*http.Resp
 	return resp, err
 }
 
-// whole gives the body of an answer.
+// whole returns the body of an answer.
 func (c *core) whole(ctx context.Context, wire *genwayv1.WireMessage) (*genwayv1.WireMessage, error) {
 	resp, err := c.post(ctx, wire)
 	if err != nil {

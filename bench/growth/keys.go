@@ -82,7 +82,7 @@ func Keys(ctx context.Context, dir string, n int64) (Row, error) {
 	return row, err
 }
 
-// importKeys makes n keys and gives one of them.
+// importKeys makes n keys and returns one of them.
 func importKeys(ctx context.Context, to *keys.Service, n int64) (raw string, err error) {
 	for done := int64(0); done < n; {
 		params := make([]keys.CreateParams, min(n-done, keysAtOnce))
@@ -103,7 +103,7 @@ func importKeys(ctx context.Context, to *keys.Service, n int64) (raw string, err
 }
 
 // changeSeen revokes a key elsewhere while a caller of another calls every 10 ms, for a second,
-// after which the revoked one must be refused. It gives the caller's longest wait, and the
+// after which the revoked one must be refused. It returns the caller's longest wait, and the
 // processor time of all that beside a second without a change: the least of three times.
 func changeSeen(ctx context.Context, operator, core *keys.Service, raw string) (longest, cost time.Duration, err error) {
 	for try := range 3 {

@@ -25,7 +25,7 @@ type Expect struct {
 // Header is a header of a request.
 type Header struct{ Name, Value string }
 
-// NewRequest gives a POST of a JSON body to http://ADDRESS/PATH.
+// NewRequest returns a POST of a JSON body to http://ADDRESS/PATH.
 func NewRequest(address, path string, headers []Header, body []byte) []byte {
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, address, len(body))
 	for _, h := range headers {

@@ -13,7 +13,7 @@ type Client struct {
 	connections []*connection
 }
 
-// NewClient gives a client of so many connections to a HOST:PORT, none open yet. An
+// NewClient returns a client of so many connections to a HOST:PORT, none open yet. An
 // exchange takes at most the timeout.
 func NewClient(address string, connections int, timeout time.Duration) *Client {
 	c := &Client{}
@@ -112,7 +112,7 @@ func (c *Client) Do(ctx context.Context, job *Job, run Run) Result {
 // errWaiting counts requests of callers who still waited for an answer.
 const errWaiting = "not sent: the caller waits"
 
-// schedules gives the channels of an open loop: one for all connections, or one for each.
+// schedules returns the channels of an open loop: one for all connections, or one for each.
 func (r Run) schedules(connections int) (all []chan time.Time) {
 	if !r.Callers {
 		return []chan time.Time{make(chan time.Time, 1<<16)}

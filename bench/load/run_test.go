@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs the upstream for a test and gives its address.
+// serve runs the upstream for a test and returns its address.
 func serve(t *testing.T, s upstream.Settings) (address string, server *upstream.Server) {
 	t.Helper()
 	listener := listen(t)

@@ -139,7 +139,7 @@ func (b *Bench) record(r Record) error {
 	return b.results.Encode(r)
 }
 
-// start starts a target and waits for its first answer. It gives how long that took.
+// start starts a target and waits for its first answer. It returns how long that took.
 func (b *Bench) start(ctx context.Context, s *subject) (took time.Duration, err error) {
 	chat := workload.Chat1K()
 	job := chat.Job(s.recipient(chat))
@@ -171,7 +171,7 @@ func (b *Bench) stop(s *subject) {
 	s.group = nil
 }
 
-// restart gives a target a new life and lets it come to rest.
+// restart returns a target a new life and lets it come to rest.
 func (b *Bench) restart(ctx context.Context, s *subject) error {
 	b.stop(s)
 	if _, err := b.start(ctx, s); err != nil {
@@ -180,7 +180,7 @@ func (b *Bench) restart(ctx context.Context, s *subject) error {
 	return rest(ctx, time.Second)
 }
 
-// rest waits, or gives the error of ctx.
+// rest waits, or returns the error of ctx.
 func rest(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -36,7 +36,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// open gives a bench of targets on one core, and what it has recorded.
+// open returns a bench of targets on one core, and what it has recorded.
 func open(t *testing.T, targets []target.Target) (b *measure.Bench, records func() []measure.Record) {
 	t.Helper()
 	cores, err := process.Cores()

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Profile puts each gateway through a workload, profiled, and gives the stages' shares
+// Profile puts each gateway through a workload, profiled, and returns the stages' shares
 // of its CPU time by target. The profiles stay in dir, a file for each process. The
 // gateways' programs must be those of [profile.Build].
 func (b *Bench) Profile(ctx context.Context, w workload.Workload, dir string) (map[string]map[profile.Stage]float64, error) {

@@ -108,7 +108,7 @@ func (b *Bench) pace(w workload.Workload) load.Run {
 // Genway's ledger waits 20 ms for company.
 const afterwork = 60 * time.Millisecond
 
-// measured gives what a target spends while do runs.
+// measured returns what a target spends while do runs.
 func (b *Bench) measured(ctx context.Context, s *subject, do func() load.Result) (Record, error) {
 	if err := rest(ctx, afterwork); err != nil {
 		return Record{}, err

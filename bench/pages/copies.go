@@ -92,7 +92,7 @@ type words struct {
 	before, after []string
 	// empty takes all rows of the ledger away.
 	empty string
-	// aside gives the statements that put aside what makes writing slow, and those that bring it back.
+	// aside returns the statements that put aside what makes writing slow, and those that bring it back.
 	aside func(ctx context.Context, conn *sql.Conn) (aside, back []string, err error)
 }
 
@@ -119,7 +119,7 @@ var sqliteWords = words{
 	},
 }
 
-// asides gives the statements that drop what a query names, and those that make it again, which it has as well.
+// asides returns the statements that drop what a query names, and those that make it again, which it has as well.
 func asides(ctx context.Context, conn *sql.Conn, query, drop string) (dropped, made []string, err error) {
 	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {

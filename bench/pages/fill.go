@@ -30,7 +30,7 @@ func Fill(ctx context.Context, location string, rows int64, now time.Time) error
 	return fill(ctx, location, made, max(rows/max(made, 1), 1), now)
 }
 
-// fill makes up so many requests, and gives each so many copies.
+// fill makes up so many requests, and returns each so many copies.
 func fill(ctx context.Context, location string, made, copies int64, now time.Time) error {
 	config := store.Config{Location: location, RelaxLedger: true}
 	db, err := store.Open(ctx, config)

@@ -44,7 +44,7 @@ func (g Group) Err() error {
 	return nil
 }
 
-// PIDs gives all processes of the group that run now.
+// PIDs returns all processes of the group that run now.
 func (g Group) PIDs() (ids []int) {
 	for _, p := range g {
 		ids = append(ids, tree(p.cmd.Process.Pid)...)
@@ -52,7 +52,7 @@ func (g Group) PIDs() (ids []int) {
 	return ids
 }
 
-// tree gives a process and its descendants. One that ends meanwhile is left out.
+// tree returns a process and its descendants. One that ends meanwhile is left out.
 func tree(id int) []int {
 	ids := []int{id}
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", id))

@@ -80,7 +80,7 @@ var rules = []struct {
 	{"runtime.goexit", Other},
 }
 
-// stageOf gives a function's stage, if it has one.
+// stageOf returns a function's stage, if it has one.
 func stageOf(function string) (Stage, bool) {
 	if strings.HasPrefix(function, module+"codec") {
 		return codecStage(function), true
@@ -93,7 +93,7 @@ func stageOf(function string) (Stage, bool) {
 	return "", false
 }
 
-// codecStage gives the stage of a codec's function by its name.
+// codecStage returns the stage of a codec's function by its name.
 func codecStage(function string) Stage {
 	lower := strings.ToLower(function)
 	has := func(words ...string) bool {
@@ -111,7 +111,7 @@ func codecStage(function string) Stage {
 	}
 }
 
-// Shares gives the part of the CPU time that each stage took, of all profiles together.
+// Shares returns the part of the CPU time that each stage took, of all profiles together.
 func Shares(profiles ...*profile.Profile) map[Stage]float64 {
 	shares := map[Stage]float64{}
 	total := 0.0
@@ -129,7 +129,7 @@ func Shares(profiles ...*profile.Profile) map[Stage]float64 {
 	return shares
 }
 
-// stackStage gives the stage of a stack, whose innermost function comes first.
+// stackStage returns the stage of a stack, whose innermost function comes first.
 func stackStage(sample *profile.Sample) Stage {
 	for _, location := range sample.Location {
 		for _, line := range location.Line {

@@ -13,7 +13,7 @@ import (
 type aim struct {
 	title    string
 	one, two float64
-	// of gives a target's figure.
+	// of returns a target's figure.
 	of func(all runs, target string) (float64, bool)
 }
 
@@ -32,7 +32,7 @@ func theAims() []aim {
 	}
 }
 
-// proxied gives the cost of a workload in multiples of the reverse proxy.
+// proxied returns the cost of a workload in multiples of the reverse proxy.
 func proxied(name string) func(all runs, target string) (float64, bool) {
 	return func(all runs, target string) (float64, bool) {
 		for _, row := range costRows(all.kind(measure.KindRun).of(GroupMain, "", ""), all.kind(measure.KindMemory)) {
@@ -44,7 +44,7 @@ func proxied(name string) func(all runs, target string) (float64, bool) {
 	}
 }
 
-// dearest gives the cost of the pair that costs most, in multiples of the first.
+// dearest returns the cost of the pair that costs most, in multiples of the first.
 func dearest(group string, pairs []workload.Workload) func(all runs, target string) (float64, bool) {
 	return func(all runs, target string) (most float64, found bool) {
 		own := all.kind(measure.KindRun).of(group, "", target)
@@ -57,7 +57,7 @@ func dearest(group string, pairs []workload.Workload) func(all runs, target stri
 	}
 }
 
-// addedLatency gives the latency that a target adds, in multiples of what the reverse proxy adds.
+// addedLatency returns the latency that a target adds, in multiples of what the reverse proxy adds.
 func addedLatency(all runs, name string) (float64, bool) {
 	own := all.kind(measure.KindRun).of(GroupMain, "open500", "")
 	base := own.of("", "", target.Direct)

@@ -22,7 +22,7 @@ const (
 // colours are those of the bars, in turn.
 var colours = []string{"#8a8f98", "#b7791f", "#2b8a8a", "#7ab8b8", "#2855c5", "#86a3ea", "#a23b72", "#5c7a29", "#c0562b", "#6b4fa0"}
 
-// Chart gives an SVG of the cost of each workload in multiples of the reverse proxy. Less is better.
+// Chart returns an SVG of the cost of each workload in multiples of the reverse proxy. Less is better.
 func Chart(records []measure.Record) []byte {
 	all := runs(records)
 	rows := costRows(all.kind(measure.KindRun).of(GroupMain, "", ""), all.kind(measure.KindMemory))

@@ -14,7 +14,7 @@ const (
 	endMark   = "<!-- bench report -write: end -->\n"
 )
 
-// Document gives a document with the tables of the records between its marks, below the chart.
+// Document returns a document with the tables of the records between its marks, below the chart.
 func Document(document []byte, records []measure.Record, chart string) ([]byte, error) {
 	before, rest, begun := bytes.Cut(document, []byte(beginMark))
 	_, after, ended := bytes.Cut(rest, []byte(endMark))

@@ -56,12 +56,12 @@ func newProgram(s Settings) *program {
 // words are English with what JSON escapes, as answers have.
 const words = `The quick brown fox jumps over the lazy dog while 12 \"quoted\" engineers measure the gateway's latency;\nthey note p50 and p99. `
 
-// prose gives at least n bytes of text, escaped for JSON.
+// prose returns at least n bytes of text, escaped for JSON.
 func prose(n int) string {
 	return strings.Repeat(words, (n+len(words)-1)/len(words))
 }
 
-// picture gives n characters of base64, less what makes n no multiple of four.
+// picture returns n characters of base64, less what makes n no multiple of four.
 func picture(n int) string {
 	const piece = "iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAYAAAB/HSuDAAAA"
 	return strings.Repeat(piece, n/len(piece)+1)[:n&^3]

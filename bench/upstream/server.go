@@ -18,7 +18,7 @@ type Server struct {
 	served  atomic.Int64
 }
 
-// New gives a server of the settings.
+// New returns a server of the settings.
 func New(s Settings) *Server {
 	server := &Server{}
 	server.program.Store(newProgram(s))
@@ -29,7 +29,7 @@ func New(s Settings) *Server {
 func (s *Server) Served() int64 { return s.served.Load() }
 
 // Serve answers on the listener until ctx ends, then closes it and the connections,
-// and gives nil.
+// and returns nil.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -124,7 +124,7 @@ func (p *program) leave() {
 // busy is the answer to a request that finds too many waiting.
 var busy = refusal("503 Service Unavailable", `{"error":{"message":"overloaded","type":"server_error","code":"overload"}}`)
 
-// choose gives what a request asks for: a whole answer, events, or neither.
+// choose returns what a request asks for: a whole answer, events, or neither.
 func (p *program) choose(req request) (whole []byte, events [][]byte) {
 	switch path := req.path; {
 	case strings.HasSuffix(path, "/chat/completions"):

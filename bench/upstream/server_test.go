@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start serves and gives a function that posts a body.
+// start serves and returns a function that posts a body.
 func start(t *testing.T, s Settings) (server *Server, post func(path string, body io.Reader) (*http.Response, string)) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -38,7 +38,7 @@ func Defaults() Settings {
 // ControlPath is where settings are changed: GET with the members of [Settings.Query].
 const ControlPath = "/control"
 
-// Query gives the settings as a query of ControlPath.
+// Query returns the settings as a query of ControlPath.
 func (s Settings) Query() url.Values {
 	return url.Values{
 		"latency": {s.Latency.String()},
@@ -51,7 +51,7 @@ func (s Settings) Query() url.Values {
 	}
 }
 
-// With gives the settings changed by a query; what it does not name stays. An unknown
+// With returns the settings changed by a query; what it does not name stays. An unknown
 // name, a malformed value and one below zero are errors.
 func (s Settings) With(query url.Values) (Settings, error) {
 	var problems []error

@@ -188,7 +188,7 @@ func (w withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// watch has viewers follow the tail, counts what they are shown, and gives what ends them.
+// watch has viewers follow the tail, counts what they are shown, and returns what ends them.
 func (g *gateway) watch(ctx context.Context, viewers int, rows *atomic.Int64) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup

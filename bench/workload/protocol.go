@@ -95,7 +95,7 @@ func fill(text string, n int) string {
 	return strings.Repeat(text, max(1, (n+len(text)-1)/len(text)))
 }
 
-// body gives a request of about size bytes. With a picture a user's question comes
+// body returns a request of about size bytes. With a picture a user's question comes
 // with an image of that size in base64.
 func (p Protocol) body(model string, size int, picture, stream bool) []byte {
 	instructions := fill(system, min(size, 1000)*2/5)
@@ -137,7 +137,7 @@ func (p Protocol) body(model string, size int, picture, stream bool) []byte {
 	return []byte(b.String())
 }
 
-// photograph gives about n characters of base64 of the bytes of a PNG that end in noise.
+// photograph returns about n characters of base64 of the bytes of a PNG that end in noise.
 func photograph(n int) string {
 	bytes := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x04\x00\x00\x00\x04\x00\x08\x02\x00\x00\x00"), make([]byte, n*3/4)...)
 	noise := uint32(1)

@@ -6,7 +6,7 @@ import (
 	"github.com/genway/genway/bench/upstream"
 )
 
-// answering gives the upstream's defaults, changed.
+// answering returns the upstream's defaults, changed.
 func answering(change func(*upstream.Settings)) upstream.Settings {
 	s := upstream.Defaults()
 	change(&s)

@@ -57,7 +57,7 @@ type Recipient struct {
 	Models map[string]string
 }
 
-// model gives the name that a workload asks for.
+// model returns the name that a workload asks for.
 func (to Recipient) model(w Workload) string {
 	switch {
 	case w.Crosses() && to.Models != nil:
@@ -83,7 +83,7 @@ func (to Recipient) headers(p Protocol) []load.Header {
 	return headers
 }
 
-// Job gives the workload's request to a recipient, and what its answers must be.
+// Job returns the workload's request to a recipient, and what its answers must be.
 func (w Workload) Job(to Recipient) *load.Job {
 	model := to.model(w)
 	expect := load.Expect{}

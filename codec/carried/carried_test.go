@@ -37,7 +37,7 @@ func TestEachFieldIsCarriedLostOrRefused(t *testing.T) {
 	table.check(t)
 }
 
-// encoding gives the body that a protocol has for a request or an answer.
+// encoding returns the body that a protocol has for a request or an answer.
 type encoding func(codec.Codec, proto.Message, *codec.Losses) ([]byte, error)
 
 func encodeRequest(c codec.Codec, m proto.Message, losses *codec.Losses) ([]byte, error) {
@@ -137,7 +137,7 @@ func (p path) String() string {
 	return strings.Join(names, ".")
 }
 
-// fieldsOf gives the fields of a message and of those below it. Of a oneof whose arm decides
+// fieldsOf returns the fields of a message and of those below it. Of a oneof whose arm decides
 // what the subject is, only that arm is walked; of others each.
 func fieldsOf(m protoreflect.MessageDescriptor, set proto.Message) []path {
 	var all []path
@@ -278,7 +278,7 @@ func within(inner, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// open gives the message at the end of the path, which is made as far as it is absent.
+// open returns the message at the end of the path, which is made as far as it is absent.
 func open(m proto.Message, p path) protoreflect.Message {
 	r := m.ProtoReflect()
 	for _, f := range p {

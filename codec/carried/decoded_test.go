@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// decoding gives the canonical message of a body.
+// decoding returns the canonical message of a body.
 type decoding func(codec.Codec, []byte) (proto.Message, error)
 
 func decodeRequest(c codec.Codec, body []byte) (proto.Message, error) {

@@ -70,7 +70,7 @@ func neutral(row string, to genwayv1.Protocol) (string, bool) {
 	return "", false
 }
 
-// impliedBy gives the member that implies a field which is not encoded itself.
+// impliedBy returns the member that implies a field which is not encoded itself.
 func impliedBy(implied []implication, row string, to genwayv1.Protocol) (string, bool) {
 	for _, i := range implied {
 		if row != i.row && !strings.HasSuffix(row, "."+i.row) {

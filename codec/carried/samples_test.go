@@ -89,7 +89,7 @@ var samples = map[protoreflect.FullName][]any{
 	"genway.v1.Usage.output_tokens":                   {int64(60)}, // of less, the total counts the rest
 }
 
-// values gives what a field is set to, one value a test. other is a protocol that the request
+// values returns what a field is set to, one value a test. other is a protocol that the request
 // does not go to.
 func values(field protoreflect.FieldDescriptor, other genwayv1.Protocol) []protoreflect.Value {
 	if field.IsMap() { // set makes the entry

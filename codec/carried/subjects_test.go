@@ -129,7 +129,7 @@ func requestSubjects() []subject {
 	return all
 }
 
-// oneofName gives the name of the arm that is set.
+// oneofName returns the name of the arm that is set.
 func oneofName(m proto.Message) string {
 	r := m.ProtoReflect()
 	return string(r.WhichOneof(r.Descriptor().Oneofs().ByName("kind")).Name())

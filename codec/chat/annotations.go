@@ -33,7 +33,7 @@ func (d decoder) citations(list []annotation) []*genwayv1.Citation {
 	return out
 }
 
-// distribute gives each citation to the text it is of. Their ranges count from
+// distribute returns each citation to the text it is of. Their ranges count from
 // the beginning of the message; canonical ones from that of their text.
 func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
 	if len(citations) == 0 {

@@ -8,7 +8,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// identified gives identifiers to the tool calls and results of a conversation that lacks
+// identified returns identifiers to the tool calls and results of a conversation that lacks
 // them. Calls of the deprecated function_call have none.
 func identified(list []*genwayv1.Message) []*genwayv1.Message {
 	return codec.Pair(list, func(m *genwayv1.Message, p *genwayv1.Part) bool {
@@ -18,7 +18,7 @@ func identified(list []*genwayv1.Message) []*genwayv1.Message {
 
 const idCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// shortened gives tool calls and results identifiers of the length that the dialect wants,
+// shortened returns tool calls and results identifiers of the length that the dialect wants,
 // the same for the same one.
 func (e *encoder) shortened(list []*genwayv1.Message) []*genwayv1.Message {
 	if e.dialect == nil || e.dialect.CallIDs == 0 {
@@ -28,7 +28,7 @@ func (e *encoder) shortened(list []*genwayv1.Message) []*genwayv1.Message {
 	return out
 }
 
-// shortID gives a part with an identifier of that length; nil for one that needs none.
+// shortID returns a part with an identifier of that length; nil for one that needs none.
 func shortID(p *genwayv1.Part, length int) *genwayv1.Part {
 	id := p.GetToolCall().GetId() + p.GetToolResult().GetToolCallId()
 	if id == "" || len(id) == length && strings.Trim(id, idCharacters) == "" {

@@ -135,7 +135,7 @@ func (l *logprobs) natives() []*genwayv1.NativeField {
 	return member.NativesUnder(protocol, "logprobs.", l.Extra)
 }
 
-// attachLogprobs gives the tokens to the first text and the first refusal. It returns those that
+// attachLogprobs returns the tokens to the first text and the first refusal. It returns those that
 // there is no part for.
 func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogprob) (leftText, leftRefusal []*genwayv1.TokenLogprob) {
 	for _, p := range parts {

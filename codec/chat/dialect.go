@@ -110,7 +110,7 @@ func (e *encoder) settings(r *request) error {
 	return err
 }
 
-// format gives a response format in the form that the dialect has, or as close to it as it
+// format returns a response format in the form that the dialect has, or as close to it as it
 // comes.
 func (e *encoder) format(f *responseFormat) *responseFormat {
 	switch {

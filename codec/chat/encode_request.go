@@ -126,7 +126,7 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 	return r, e.settings(r)
 }
 
-// effort gives the word for a thinking configuration. A budget becomes the word
+// effort returns the word for a thinking configuration. A budget becomes the word
 // for about as much.
 func (e *encoder) effort(t *genwayv1.ThinkingConfig) string {
 	if t == nil {

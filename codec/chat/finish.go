@@ -48,7 +48,7 @@ func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
 	return end
 }
 
-// finishWord gives the finish_reason of a candidate and, where that does not say
+// finishWord returns the finish_reason of a candidate and, where that does not say
 // it all, the vendor's own word beside it.
 func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv1.NativeField, calls, deprecated bool) (word, beside string) {
 	if marked(fields, finishReasonName) {

@@ -20,7 +20,7 @@ var audioTypes = []struct{ format, mediaType string }{
 	{"mp3", "audio/mp3"},
 }
 
-// audioType gives the MIME type of a format word.
+// audioType returns the MIME type of a format word.
 func audioType(format string) string {
 	for _, t := range audioTypes {
 		if t.format == format && format != "wav" {
@@ -33,7 +33,7 @@ func audioType(format string) string {
 	return "audio/" + format
 }
 
-// audioFormat gives the format word of a MIME type.
+// audioFormat returns the format word of a MIME type.
 func audioFormat(mediaType string) string {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	for _, t := range audioTypes {

@@ -67,7 +67,7 @@ func hasNatives(fields []*genwayv1.NativeField) bool {
 	return false
 }
 
-// extra gives the unknown members to write into an object, but for those that
+// extra returns the unknown members to write into an object, but for those that
 // belong into objects nested in it (names that end with a dot) or are written
 // with a field of their own. Fields of other protocols are refused or noted.
 func extra(fields []*genwayv1.NativeField, path string, losses *codec.Losses, except ...string) (jsontext.Value, error) {
@@ -83,7 +83,7 @@ func extra(fields []*genwayv1.NativeField, path string, losses *codec.Losses, ex
 	return member.Extra(protocol, own, path, losses)
 }
 
-// inner gives the unknown members to write into the nested object of that
+// inner returns the unknown members to write into the nested object of that
 // prefix, but for those of objects nested deeper.
 func inner(fields []*genwayv1.NativeField, prefix string, except ...string) jsontext.Value {
 	var own []*genwayv1.NativeField

@@ -55,7 +55,7 @@ func opaqueDetail(p *genwayv1.Part) bool {
 	return p.GetOpaque().GetProtocol() == protocol && marked(p.NativeFields, detailsName)
 }
 
-// heedReasoning leaves out what of the reasoning the dialect does not have, and gives the
+// heedReasoning leaves out what of the reasoning the dialect does not have, and returns the
 // member that it has for the text; empty for none.
 func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
 	switch {
@@ -119,7 +119,7 @@ func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail
 	return out
 }
 
-// details gives the entries of one thinking part, not yet counted; none when its
+// details returns the entries of one thinking part, not yet counted; none when its
 // text is all.
 func (e *encoder) details(p *genwayv1.Part) []detail {
 	t := p.GetThinking()

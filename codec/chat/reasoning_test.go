@@ -77,7 +77,7 @@ func TestStreamsDivideThinkingAsAnswersDo(t *testing.T) {
 	}
 }
 
-// details gives the entries of the first choice's reasoning_details.
+// details returns the entries of the first choice's reasoning_details.
 func details(t *testing.T, data []byte, in string) []any {
 	t.Helper()
 	var a struct {

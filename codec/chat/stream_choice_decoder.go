@@ -62,7 +62,7 @@ func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	return nil
 }
 
-// unseen gives a message that stands in place of a delta: some engines put the whole message into
+// unseen returns a message that stands in place of a delta: some engines put the whole message into
 // the last chunk. What has been streamed of it is left out, as the vendor's SDK leaves out all of it.
 func (cd *choiceDecoder) unseen(m *message) *message {
 	if m == nil || len(cd.list)+len(cd.closed) == 0 {
@@ -161,7 +161,7 @@ func (cd *choiceDecoder) refuse(text string) {
 	cd.refused = nil
 }
 
-// flushTokens gives tokens without text of their own to the part that is open.
+// flushTokens returns tokens without text of their own to the part that is open.
 func (cd *choiceDecoder) flushTokens() {
 	if st := cd.last(kindText); st != nil && len(cd.tokens) > 0 {
 		cd.add(st, &genwayv1.PartDelta{Logprobs: cd.tokens})
@@ -227,7 +227,7 @@ func (cd *choiceDecoder) sound(a *audio) error {
 	return nil
 }
 
-// end closes the parts and gives how the choice ended.
+// end closes the parts and returns how the choice ended.
 func (cd *choiceDecoder) end() *genwayv1.CandidateEnd {
 	if len(cd.citations) > 0 {
 		cd.flushCitations(cd.push(kindText, textPart(""), true))

@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// streamDecoder reads chunks. It gives usage and the ends of the choices when the
+// streamDecoder reads chunks. It returns usage and the ends of the choices when the
 // answer is complete: with [DONE], or at the end of the upstream's bytes when every
 // choice has its finish_reason (U3, S3, S5).
 type streamDecoder struct {

@@ -152,7 +152,7 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 	return nil
 }
 
-// ends gives an end for every choice that was opened (T5). A blocked prompt has
+// ends returns an end for every choice that was opened (T5). A blocked prompt has
 // one choice, which a filter ended.
 func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd {
 	ends := t.Candidates

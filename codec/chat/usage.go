@@ -133,7 +133,7 @@ func mergeUsage(have, later *genwayv1.Usage) *genwayv1.Usage {
 	return have
 }
 
-// replaceNatives gives the fields with those of later in the place of their
+// replaceNatives returns the fields with those of later in the place of their
 // namesakes.
 func replaceNatives(have, later []*genwayv1.NativeField) []*genwayv1.NativeField {
 	for _, f := range later {

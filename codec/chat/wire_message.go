@@ -157,7 +157,7 @@ type verbatim struct {
 	raw        jsontext.Value
 }
 
-// of gives the bytes of the object in the body it was decoded from; none when
+// of returns the bytes of the object in the body it was decoded from; none when
 // null stands in its place.
 func (v verbatim) of(body []byte) jsontext.Value {
 	for v.start < v.end && body[v.start] != '{' {

@@ -94,7 +94,7 @@ func (t text) str(path string) (string, error) {
 	return t.s, nil
 }
 
-// spelled gives the string, or the JSON text of anything else.
+// spelled returns the string, or the JSON text of anything else.
 func (t text) spelled() string {
 	if t.is == isOther {
 		return member.Text(t.raw)

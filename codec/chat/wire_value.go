@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// spelled gives one value as JSON; nil when it cannot be written.
+// spelled returns one value as JSON; nil when it cannot be written.
 func spelled(v interface{ write(w *member.Writer) }) jsontext.Value {
 	w := member.NewWriter(128)
 	v.write(w)

@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden sections of testdata/*.txtar")
 
 // Golden runs each testdata file that matches glob as a subtest. run gets the
-// file's sections by name and gives the sections it makes; each must stand in
+// file's sections by name and returns the sections it makes; each must stand in
 // the file as made. With -update the file is rewritten instead.
 func Golden(t *testing.T, glob string, run func(t *testing.T, sections map[string]string) map[string]string) {
 	t.Helper()

@@ -49,7 +49,7 @@ func owned(t TB, c codec.Codec, original []byte) {
 	}
 }
 
-// spelled gives the bytes of messages; a clone would not distinguish -0 from 0.
+// spelled returns the bytes of messages; a clone would not distinguish -0 from 0.
 func spelled(t TB, messages []proto.Message) [][]byte {
 	t.Helper()
 	out := make([][]byte, len(messages))

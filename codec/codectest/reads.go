@@ -96,7 +96,7 @@ func FuzzReads(f *testing.F, wires ...Wire) {
 	})
 }
 
-// sections gives those of the golden cases, and what fuzzing has found.
+// sections returns those of the golden cases, and what fuzzing has found.
 func sections(t testing.TB) [][]byte {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.txtar")
@@ -118,7 +118,7 @@ func sections(t testing.TB) [][]byte {
 	return all
 }
 
-// objects gives the objects that are in these.
+// objects returns the objects that are in these.
 func objects(t testing.TB) [][]byte {
 	t.Helper()
 	all := map[string]bool{}

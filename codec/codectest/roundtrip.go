@@ -76,7 +76,7 @@ func RoundTripStream(t TB, c codec.Codec, resp *genwayv1.GenerateTextResponse, r
 	same(t, resp, got, []byte(Frames(frames)))
 }
 
-// EncodeStream gives the frames of a stream of events.
+// EncodeStream returns the frames of a stream of events.
 func EncodeStream(t TB, c codec.Codec, events []*genwayv1.StreamGenerateTextResponse, to codec.Answer) []codec.Frame {
 	t.Helper()
 	encoder := c.NewStreamEncoder(to)

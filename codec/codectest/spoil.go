@@ -67,7 +67,7 @@ func (v *value) spell(gap func() string) []byte {
 	return append(out, v.raw...)
 }
 
-// all gives the value and all in it.
+// all returns the value and all in it.
 func (v *value) all() []*value {
 	list := []*value{v}
 	for _, m := range v.members {
@@ -91,7 +91,7 @@ var (
 	gaps  = []string{"", "", "", " ", "\n\t", "\r\n  "}
 )
 
-// Spoiled gives a body after a few changes, most of which leave it JSON.
+// Spoiled returns a body after a few changes, most of which leave it JSON.
 func Spoiled(t *rapid.T, body []byte) []byte {
 	root := parse(body)
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {

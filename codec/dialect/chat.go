@@ -27,7 +27,7 @@ type Chat struct {
 	efforts []string
 }
 
-// New gives the dialect that takes the members, which stand apart by white space. It panics
+// New returns the dialect that takes the members, which stand apart by white space. It panics
 // at a word that is not one of Members: a row of the table is wrong.
 func New(members string) *Chat {
 	c := &Chat{taken: map[string]bool{}}

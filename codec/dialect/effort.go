@@ -5,7 +5,7 @@ import "slices"
 // efforts are the words of reasoning_effort that are known, from the least.
 var efforts = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// WithEfforts gives the dialect with the words of reasoning_effort that it takes. Without it, a
+// WithEfforts returns the dialect with the words of reasoning_effort that it takes. Without it, a
 // dialect takes any. It panics at a word that is not known: a row of the table is wrong.
 func (c *Chat) WithEfforts(words ...string) *Chat {
 	for _, word := range words {
@@ -17,7 +17,7 @@ func (c *Chat) WithEfforts(words ...string) *Chat {
 	return c
 }
 
-// Effort gives the word to send for an effort: the word itself if it is taken or not known, else
+// Effort returns the word to send for an effort: the word itself if it is taken or not known, else
 // the next higher that is taken, else the highest. It is empty for none where that is not taken,
 // since each other word asks for reasoning.
 func (c *Chat) Effort(word string) string {

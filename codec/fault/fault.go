@@ -104,7 +104,7 @@ func Wrap(cause error, kind Kind, reason, format string, args ...any) *Error {
 	return e
 }
 
-// Error gives the whole text, cause included: for logs, never for callers.
+// Error returns the whole text, cause included: for logs, never for callers.
 func (e *Error) Error() string {
 	s := e.Message
 	if e.Param != "" {
@@ -118,7 +118,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// From gives the Error in err's chain, or an internal one that withholds err's
+// From returns the Error in err's chain, or an internal one that withholds err's
 // text from callers. From(nil) is nil.
 func From(err error) *Error {
 	if err == nil {

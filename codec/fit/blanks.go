@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Texts gives the request with the texts that the vendor takes. That of messages takes none
+// Texts returns the request with the texts that the vendor takes. That of messages takes none
 // of only white space ("text content blocks must contain non-whitespace text"): they are
 // marked as lifted, which encoders pass over. It takes no white space either at the end of a
 // last turn of the assistant, which is cut off. Both are named in losses. An empty text has
@@ -47,7 +47,7 @@ func isBlank(p *genwayv1.Part) bool {
 	return text != "" && blank(text)
 }
 
-// visible gives a blank part without its blank text, or a result without its blank parts.
+// visible returns a blank part without its blank text, or a result without its blank parts.
 func visible(p *genwayv1.Part, losses *codec.Losses, path string) *genwayv1.Part {
 	if p.GetToolResult() == nil {
 		losses.Add(path, "the messages protocol takes no text of white space alone")
@@ -71,7 +71,7 @@ func nothing() *genwayv1.Part {
 	}
 }
 
-// unended gives the last part of a last turn without the white space at its end; nil where it
+// unended returns the last part of a last turn without the white space at its end; nil where it
 // has none.
 func unended(p *genwayv1.Part, losses *codec.Losses, path string) *genwayv1.Part {
 	text := p.GetText().GetText()

@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// History gives the request for an encoder of the protocol, without the opaque parts of
+// History returns the request for an encoder of the protocol, without the opaque parts of
 // other protocols that are history: finished calls of hosted tools, their results, and
 // references. A part that has text becomes that text; another one is marked as lifted,
 // which encoders pass over. Each is named in losses. Places of parts stay the same.
@@ -63,7 +63,7 @@ func (h *history) concerns(p *genwayv1.Part) bool {
 	return false
 }
 
-// part gives what a part that concerns becomes; nil where it stays.
+// part returns what a part that concerns becomes; nil where it stays.
 func (h *history) part(p *genwayv1.Part, user bool, path string) *genwayv1.Part {
 	if o := p.GetOpaque(); o != nil {
 		return h.opaque(p, o, user, path)

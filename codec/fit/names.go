@@ -30,7 +30,7 @@ func (r NameRule) allows(name string) bool {
 	return true
 }
 
-// Names gives the tools of one request names that the upstream's vendor takes, and the
+// Names returns the tools of one request names that the upstream's vendor takes, and the
 // calls in its answer the names that the caller gave. Nil changes nothing. Not for
 // concurrent use.
 type Names struct {
@@ -39,7 +39,7 @@ type Names struct {
 	sent, given map[string]string
 }
 
-// NewNames gives nil where the rule allows all names of the request.
+// NewNames returns nil where the rule allows all names of the request.
 func NewNames(req *genwayv1.GenerateTextRequest, rule NameRule) *Names {
 	if rule.Longest == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (n *Names) add(name string) {
 	}
 }
 
-// Request gives the request with the names to send. req is not changed.
+// Request returns the request with the names to send. req is not changed.
 func (n *Names) Request(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
 	if n == nil {
 		return req
@@ -119,7 +119,7 @@ func (n *Names) name(given string) string {
 	return given
 }
 
-// tool gives a tool with the name to send; nil where it stays.
+// tool returns a tool with the name to send; nil where it stays.
 func (n *Names) tool(t *genwayv1.Tool) *genwayv1.Tool {
 	sent, ok := n.sent[t.GetFunction().GetName()+t.GetCustom().GetName()]
 	if !ok {
@@ -134,7 +134,7 @@ func (n *Names) tool(t *genwayv1.Tool) *genwayv1.Tool {
 	return out
 }
 
-// part gives a call or a result with the name to send; nil where it stays.
+// part returns a call or a result with the name to send; nil where it stays.
 func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
 	if sent, ok := n.sent[p.GetToolCall().GetName()]; ok {
 		return codec.WithCall(p, func(call *genwayv1.ToolCall) { call.Name = sent })
@@ -145,7 +145,7 @@ func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
 	return nil
 }
 
-// Response gives the calls of a unary answer the caller's names, in place.
+// Response returns the calls of a unary answer the caller's names, in place.
 func (n *Names) Response(resp *genwayv1.GenerateTextResponse) {
 	if n == nil {
 		return

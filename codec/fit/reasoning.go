@@ -28,7 +28,7 @@ func reasoner(model string) bool {
 	return reasoners.MatchString(model) && !strings.Contains(model, "-chat")
 }
 
-// Reasoning gives the request so that an upstream whose vendor seals reasoning returns
+// Reasoning returns the request so that an upstream whose vendor seals reasoning returns
 // reasoning that the caller can send back. The vendor need not keep it: so store is false
 // unless the caller asks otherwise. A summary is asked for where the caller asks for thinking and
 // does not decline to see it. Upstreams of other vendors need nothing.

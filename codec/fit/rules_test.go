@@ -6,5 +6,5 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// rulesOf gives the rules of a protocol.
+// rulesOf returns the rules of a protocol.
 func rulesOf(id genwayv1.Protocol) fit.Rules { return protocol.Of(id).Upstream.Fit }

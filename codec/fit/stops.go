@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Stops gives the request with the stop sequences that the vendor takes. Those of only white
+// Stops returns the request with the stop sequences that the vendor takes. Those of only white
 // space that it refuses are left out and named, as the vendor of messages leaves them out at
 // its own endpoint for callers of chat completions. More of them than a vendor takes are
 // refused: the gateway does not choose which ones to leave out.

@@ -34,7 +34,7 @@ var texts = map[string][]string{
 // anyTexts are where a part of another type has its text, if it has.
 var anyTexts = []string{"text", "content", "content.text", "output", "output.text"}
 
-// text gives the text of an opaque part; "" when it has none.
+// text returns the text of an opaque part; "" when it has none.
 func text(o *genwayv1.OpaquePart) string {
 	paths, known := texts[o.GetType()]
 	if !known {

@@ -88,7 +88,7 @@ func (u unplaced) part(p *genwayv1.Part, i int) {
 	}
 }
 
-// unplacedOfCitation gives the fields that a citation of responses loses. One of neither an address
+// unplacedOfCitation returns the fields that a citation of responses loses. One of neither an address
 // nor a file is lost as a whole, and one that an upstream of responses made is kept as it was.
 func unplacedOfCitation(cited *genwayv1.Citation) (fields []string) {
 	switch {

@@ -7,8 +7,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// mostStrict is how many strict tools a request of the messages protocol may have.
-const mostStrict = 20
+// maxStrict is how many strict tools a request of the messages protocol may have.
+const maxStrict = 20
 
 // Validated carries generateContent's mode VALIDATED, which is AUTO with arguments that keep
 // to their schemas (SDK: FunctionCallingConfigModeValidated). Other protocols hold arguments
@@ -27,7 +27,7 @@ func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, lo
 		if f == nil {
 			continue
 		}
-		full := protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && strict >= mostStrict
+		full := protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && strict >= maxStrict
 		if f.Strict == nil && !full && takesStrict(f.GetParametersJson()) {
 			out.Tools[i] = strictly(t)
 		}

@@ -53,7 +53,7 @@ func aliasTable(names ...string) map[string]string {
 	return table
 }
 
-// camelCase gives the body with known members in the spelling the codec reads;
+// camelCase returns the body with known members in the spelling the codec reads;
 // the body itself when none has another. A member given in both spellings is then
 // a duplicate, which decoding refuses. What is not JSON comes out as something
 // that is not JSON either.
@@ -143,7 +143,7 @@ func skipSpace(body []byte, i int) int {
 	return i
 }
 
-// Spelled gives the spelling of a member that the codec reads and writes.
+// Spelled returns the spelling of a member that the codec reads and writes.
 func (Codec) Spelled(name string) string {
 	if known, ok := aliases[name]; ok {
 		return known

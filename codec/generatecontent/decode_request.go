@@ -27,7 +27,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	return &codec.Request{GenerateTextRequest: req}, nil
 }
 
-// canonical gives the request as the contract has it; base is the path of the
+// canonical returns the request as the contract has it; base is the path of the
 // object in the body.
 func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{}

@@ -162,7 +162,7 @@ func (w *candidate) natives(path string) ([]*genwayv1.NativeField, error) {
 	return append(fields, inner...), err
 }
 
-// logprobs gives the tokens to the text they are of, if there is one; else, and
+// logprobs returns the tokens to the text they are of, if there is one; else, and
 // when they say more than the contract can hold, they stay a native field.
 func (w *candidate) logprobs(text *genwayv1.Text, only bool) []*genwayv1.NativeField {
 	if !present(w.LogprobsResult) {

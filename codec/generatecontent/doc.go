@@ -59,7 +59,7 @@ func unwritable(err error) error {
 	return fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
 }
 
-// spelled gives a value that stands within another.
+// spelled returns a value that stands within another.
 func spelled(v writable) (jsontext.Value, error) {
 	to := member.NewWriter(256)
 	v.write(to)

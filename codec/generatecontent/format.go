@@ -58,7 +58,7 @@ func (w *generationConfig) decodeFormat(req *genwayv1.GenerateTextRequest, path 
 	return nil
 }
 
-// schema gives the schema of the answer as JSON Schema; "" when there is none.
+// schema returns the schema of the answer as JSON Schema; "" when there is none.
 func (w *generationConfig) schema(path string) (string, error) {
 	switch {
 	case present(w.ResponseSchema) && present(w.ResponseJSONSchema):

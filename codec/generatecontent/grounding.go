@@ -154,7 +154,7 @@ func (b *groundingBuilder) add(text string, partIndex int, cited []*genwayv1.Cit
 	}
 }
 
-// field gives the metadata as a native field; nil when there is none, or when
+// field returns the metadata as a native field; nil when there is none, or when
 // fields has the vendor's own.
 func (b *groundingBuilder) field(fields []*genwayv1.NativeField) *genwayv1.NativeField {
 	if len(b.GroundingSupports) == 0 || hasSupport(fields) {

@@ -62,7 +62,7 @@ func decodeLogprobs(raw jsontext.Value) (tokens []*genwayv1.TokenLogprob, extra 
 	return tokens, w.Extra, true
 }
 
-// canonical gives the token, or nil when it has other members or its number is
+// canonical returns the token, or nil when it has other members or its number is
 // out of range.
 func (w *logprob) canonical() *genwayv1.TokenLogprob {
 	id, err := int32Of(w.TokenID, "", "")

@@ -204,7 +204,7 @@ func objectMembers(v *schemaNode) ([]schemaMember, error) {
 
 func lower(v jsontext.Value) string { return strings.ToLower(strings.Trim(string(v), `"`)) }
 
-// enumValue gives the number in place of its text for enums of numbers: the
+// enumValue returns the number in place of its text for enums of numbers: the
 // dialect knows only enums of strings.
 func enumValue(v jsontext.Value, kind string) jsontext.Value {
 	if kind == "integer" || kind == "number" {

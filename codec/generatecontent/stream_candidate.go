@@ -136,7 +136,7 @@ func opening(p *genwayv1.Part) *genwayv1.Part {
 	return o
 }
 
-// end emits the last events of the candidate and gives how it ended. What supports the
+// end emits the last events of the candidate and returns how it ended. What supports the
 // text is known only now; it can be added to the part that is still open.
 func (c *candidateStream) end() *genwayv1.CandidateEnd {
 	if c.texts == 1 && c.IsOpen() && !c.thinking && c.sound == nil {

@@ -32,7 +32,7 @@ type streamDecoder struct {
 	room *member.Room
 }
 
-// newFrameRoom gives the memory of the frames that streams are made of, hundreds in a row, each
+// newFrameRoom returns the memory of the frames that streams are made of, hundreds in a row, each
 // with a piece of text.
 func newFrameRoom() *member.Room {
 	return member.NewRoom(new(member.Slot[candidate]), new(member.Slot[content]), new(member.Slot[part]))
@@ -105,7 +105,7 @@ func (d *streamDecoder) frame(w *response, fields []*genwayv1.NativeField) error
 	return nil
 }
 
-// start gives the started event, with what the first frame knows of the input.
+// start returns the started event, with what the first frame knows of the input.
 func (d *streamDecoder) start(w *response) *event {
 	d.started = true
 	s := &genwayv1.TextStarted{Id: w.ResponseID, Model: w.ModelVersion}

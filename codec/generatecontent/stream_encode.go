@@ -139,7 +139,7 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 	return s.list, nil
 }
 
-// Fail gives the error as the last frame's data, where clients look for it beside
+// Fail returns the error as the last frame's data, where clients look for it beside
 // candidates (case S4).
 func (s *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	_, body := Codec{}.EncodeError(err)

@@ -14,7 +14,7 @@ const (
 	candidateDetails = "candidatesTokensDetails"
 )
 
-// canonical gives the counts as the contract has them: output includes thoughts, and
+// canonical returns the counts as the contract has them: output includes thoughts, and
 // input includes the results of the vendor's own tools, which the SDK's
 // GenerateContentResponseUsageMetadata counts beside the prompt. A
 // breakdown with modalities the contract does not know also stays a native field,
@@ -131,7 +131,7 @@ func breakdown(text, image, audio *int64) jsontext.Value {
 }
 
 // add merges the counts of a later frame: what it reports stands, what it leaves
-// out or gives as zero does not undo what was known (case U5).
+// out or returns as zero does not undo what was known (case U5).
 func (w *usage) add(later *usage) {
 	for _, c := range []struct{ have, more *integer }{
 		{&w.PromptTokenCount, &later.PromptTokenCount},

@@ -70,7 +70,7 @@ func (n *integer) take(value []byte) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
-// int64Of gives the number as the contract has it.
+// int64Of returns the number as the contract has it.
 func int64Of(n *integer) *int64 {
 	if n == nil {
 		return nil

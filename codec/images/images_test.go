@@ -53,7 +53,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// canonical gives protojson in one spelling: the library varies its spaces.
+// canonical returns protojson in one spelling: the library varies its spaces.
 func canonical(t *testing.T, m proto.Message) string {
 	return codectest.Indent(t, []byte(codectest.ProtoText(t, m)))
 }

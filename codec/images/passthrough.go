@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeResponseHead reads an answer without its images, of which it gives the number.
+// DecodeResponseHead reads an answer without its images, of which it returns the number.
 // All of it is checked to be JSON. False says that it must be decoded whole.
 func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse, bool) {
 	return passthrough.Response(body, responseHead)

@@ -44,7 +44,7 @@ func (s *StreamDecoder) Given() int { return s.given }
 // Finished reports that all images are there.
 func (s *StreamDecoder) Finished() bool { return s.count >= s.want }
 
-// Decode gives the canonical events of one frame, as codec.StreamDecoder does.
+// Decode returns the canonical events of one frame, as codec.StreamDecoder does.
 func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageResponse, error) {
 	data := bytes.TrimSpace(f.Data)
 	if s.done || len(data) == 0 {
@@ -105,7 +105,7 @@ func (s *StreamDecoder) read(data []byte) (*wireEvent, error) {
 	return e, member.DecodeAnswer(data, e)
 }
 
-// begin gives an event behind the one that opens the stream.
+// begin returns an event behind the one that opens the stream.
 func (s *StreamDecoder) begin(e *wireEvent, ev *genwayv1.StreamGenerateImageResponse) []*genwayv1.StreamGenerateImageResponse {
 	if s.started {
 		return []*genwayv1.StreamGenerateImageResponse{ev}
@@ -114,7 +114,7 @@ func (s *StreamDecoder) begin(e *wireEvent, ev *genwayv1.StreamGenerateImageResp
 	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: member.Time(e.CreatedAt)}), ev}
 }
 
-// Close gives the end of the stream once the upstream's bytes have ended, or the fault
+// Close returns the end of the stream once the upstream's bytes have ended, or the fault
 // of one that was cut.
 func (s *StreamDecoder) Close() ([]*genwayv1.StreamGenerateImageResponse, error) {
 	if s.done {
@@ -136,7 +136,7 @@ func failed(data []byte) bool {
 	return len(raw) > 0 && raw.Kind() != 'n'
 }
 
-// addUsage gives the sum of both: each event has the usage of its own image.
+// addUsage returns the sum of both: each event has the usage of its own image.
 func addUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
 	if sum == nil || u == nil {
 		return proto.CloneOf(cmp.Or(sum, u))

@@ -19,7 +19,7 @@ func (Codec) NewStreamEncoder(losses *codec.Losses) *StreamEncoder {
 	return &StreamEncoder{losses: losses}
 }
 
-// Encode gives the frames of one event; none for the beginning, the end and a ping, which
+// Encode returns the frames of one event; none for the beginning, the end and a ping, which
 // the protocol has no events for.
 func (s *StreamEncoder) Encode(ev *genwayv1.StreamGenerateImageResponse) ([]codec.Frame, error) {
 	switch p := ev.GetPayload().(type) {
@@ -79,7 +79,7 @@ func frame(e *wireEvent) ([]codec.Frame, error) {
 	return []codec.Frame{{Event: e.Type, Data: data}}, nil
 }
 
-// Fail gives the frame that reports err in band. Nothing follows it.
+// Fail returns the frame that reports err in band. Nothing follows it.
 func (s *StreamEncoder) Fail(err *fault.Error) []codec.Frame {
 	if s.failed {
 		return nil
@@ -91,7 +91,7 @@ func (s *StreamEncoder) Fail(err *fault.Error) []codec.Frame {
 	return []codec.Frame{{Event: "error", Data: openai.Encode(err)}}
 }
 
-// Events gives a whole answer as the events of a stream, for an upstream that has none.
+// Events returns a whole answer as the events of a stream, for an upstream that has none.
 // The usage stands with the last image.
 func Events(resp *genwayv1.GenerateImageResponse) []*genwayv1.StreamGenerateImageResponse {
 	events := []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: resp.GetCreateTime(), Losses: resp.GetLosses()})}

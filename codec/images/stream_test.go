@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// decode gives all events of a stream's frames, and the error that ended it.
+// decode returns all events of a stream's frames, and the error that ended it.
 func decode(count int32, watch bool, frames ...codec.Frame) ([]*genwayv1.StreamGenerateImageResponse, error) {
 	d := images.Codec{}.NewStreamDecoder(count)
 	d.Watch = watch

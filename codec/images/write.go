@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// finish gives what was written. What can go wrong is the JSON of a native field.
+// finish returns what was written. What can go wrong is the JSON of a native field.
 func finish(w *member.Writer) ([]byte, error) {
 	body, err := w.Finish()
 	if err != nil {
@@ -21,7 +21,7 @@ func unwritable(err error) error {
 	return fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
 }
 
-// extra gives the native fields of an object as members, whose strings are spelled with no
+// extra returns the native fields of an object as members, whose strings are spelled with no
 // more escapes than they need.
 func extra(fields []*genwayv1.NativeField, path string, losses *codec.Losses) (jsontext.Value, error) {
 	members, err := member.Extra(protocol, fields, path, losses)

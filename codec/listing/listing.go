@@ -35,10 +35,10 @@ type page struct {
 type Form struct {
 	// images reports that the models draw images, and generate no text.
 	images bool
-	// list gives the entries of a page; nil for a body that is no page.
+	// list returns the entries of a page; nil for a body that is no page.
 	list func(*page) []jsontext.Value
 	read func(*entry) *genwayv1.Model
-	// next gives the token of the page after a page; nil for lists without pages.
+	// next returns the token of the page after a page; nil for lists without pages.
 	next func(*page) string
 	// size and after are the query parameters with the most models of a page, and the token
 	// of a page; empty for lists without pages.
@@ -107,7 +107,7 @@ func (f *Form) Decode(body []byte) (*genwayv1.ListModelsResponse, error) {
 // pageSize is the most models in a page that both protocols with pages allow.
 const pageSize = "1000"
 
-// Query gives the query of the request for a page: parameters by name. token is empty for
+// Query returns the query of the request for a page: parameters by name. token is empty for
 // the first page.
 func (f *Form) Query(token string) map[string]string {
 	if f.size == "" {
@@ -173,7 +173,7 @@ func vendorC(e *entry) *genwayv1.Model {
 	}
 }
 
-// text gives a string; empty for anything else.
+// text returns a string; empty for anything else.
 func text(v jsontext.Value) string {
 	var s string
 	if len(v) == 0 || v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
@@ -182,7 +182,7 @@ func text(v jsontext.Value) string {
 	return s
 }
 
-// number gives a whole number above 0; nil for anything else.
+// number returns a whole number above 0; nil for anything else.
 func number(v jsontext.Value) *int64 {
 	n, err := strconv.ParseInt(string(v), 10, 64)
 	if err != nil || n <= 0 {

@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// MediaFromURL gives the media that an URL member names: the bytes of a data:
+// MediaFromURL returns the media that an URL member names: the bytes of a data:
 // URL (RFC 2397), else a reference. The URL's scheme is the upstream's business.
 func MediaFromURL(raw, param string) (*genwayv1.Media, error) {
 	rest, ok := cutScheme(raw)
@@ -41,7 +41,7 @@ func cutScheme(raw string) (string, bool) {
 	return raw[5:], true
 }
 
-// MediaFromBase64 gives the media of a base64 member. Padding may be missing,
+// MediaFromBase64 returns the media of a base64 member. Padding may be missing,
 // both alphabets are taken, as vendors do.
 func MediaFromBase64(mediaType, text, param string) (*genwayv1.Media, error) {
 	data, err := DecodeBase64(text)

@@ -95,7 +95,7 @@ func decodeFault(body []byte, err error) *fault.Error {
 	return fault.Wrap(err, fault.InvalidRequest, fault.ReasonMalformedJSON, "malformed JSON")
 }
 
-// prefixed gives e with its param made absolute.
+// prefixed returns e with its param made absolute.
 func prefixed(e *fault.Error, base string) *fault.Error {
 	if base == "" || strings.HasPrefix(e.Param, base) {
 		return e

@@ -114,7 +114,7 @@ func fitList(list jsontext.Value, v reflect.Value) bool {
 	return true
 }
 
-// fieldOf gives the index of the field of a name; -1 for none.
+// fieldOf returns the index of the field of a name; -1 for none.
 func fieldOf(t reflect.Type, name string) int {
 	for i := range t.NumField() {
 		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name && name != "" {
@@ -124,7 +124,7 @@ func fieldOf(t reflect.Type, name string) int {
 	return -1
 }
 
-// restOf gives the index of the field for members without one; -1 for none.
+// restOf returns the index of the field for members without one; -1 for none.
 func restOf(t reflect.Type) int {
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Type == valueType && strings.HasSuffix(f.Tag.Get("json"), ",embed") {

@@ -61,7 +61,7 @@ func Follow(body, before, after []byte, spelled func(string) string) ([]byte, er
 	return Patch(body, changes...)
 }
 
-// removed gives what was there and is not any more, without a value.
+// removed returns what was there and is not any more, without a value.
 func removed(was, is []Member) []Member {
 	var without []Member
 	for _, m := range was {
@@ -72,7 +72,7 @@ func removed(was, is []Member) []Member {
 	return without
 }
 
-// membersOf gives the members of an object. Their values are parts of it.
+// membersOf returns the members of an object. Their values are parts of it.
 func membersOf(object []byte) (members []Member, err error) {
 	err = Walk(object, func(name string, value jsontext.Value) bool {
 		members = append(members, Member{Name: name, Value: value})

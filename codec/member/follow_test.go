@@ -68,7 +68,7 @@ func TestFollowItself(t *testing.T) {
 	})
 }
 
-// drawObject gives an object of numbers, and of objects that are not empty: an object
+// drawObject returns an object of numbers, and of objects that are not empty: an object
 // that is left empty goes.
 func drawObject(t *rapid.T, deep int) map[string]any {
 	o := map[string]any{}

@@ -64,7 +64,7 @@ func heavyIndex(names []string, name []byte) int {
 	return -1
 }
 
-// Done gives the body that was read and reports whether it has a head. Where a light member is
+// Done returns the body that was read and reports whether it has a head. Where a light member is
 // not one that a Reader takes, the body is one with null for each heavy member, and again says
 // that the JSON library is to read it (DecodeLight).
 func (h *HeadReader) Done(r *Reader, of *Object) (body []byte, again, ok bool) {
@@ -100,7 +100,7 @@ func (o *TopIndex) LightHas(c byte, heavy []string) bool {
 // DecodeLight reads the body that Done gives with again into a zero struct.
 func DecodeLight(body []byte, v any) bool { return json.Unmarshal(body, v, decodeOptions) == nil }
 
-// Lightened gives the body with null for each heavy member.
+// Lightened returns the body with null for each heavy member.
 func (o *TopIndex) Lightened(heavy []string) ([]byte, bool) {
 	light, copied, found := make([]byte, 0, 512), o.start, false
 	for k := range o.n {

@@ -42,7 +42,7 @@ func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.
 	return slices.DeleteFunc(decodedNatives(protocol, extra, binding), func(f *genwayv1.NativeField) bool { return but[f.Name] })
 }
 
-// NativesUnder gives the unknown members of an object that has no canonical message of its own:
+// NativesUnder returns the unknown members of an object that has no canonical message of its own:
 // they belong to the message around it, and their names begin with prefix, which ends with a dot.
 func NativesUnder(protocol genwayv1.Protocol, prefix string, extra jsontext.Value) []*genwayv1.NativeField {
 	fields := Natives(protocol, extra, nil)
@@ -70,7 +70,7 @@ func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding fu
 	return fields
 }
 
-// Extra gives the native fields of the protocol as the value of a
+// Extra returns the native fields of the protocol as the value of a
 // `json:",embed"` field. A value that is no JSON is refused, since it could end its object
 // and go on with members of another. Fields of another protocol are refused when binding and
 // named in losses otherwise; path is that of the object they belong to. Marks are

@@ -13,7 +13,7 @@ type Member struct {
 	Value jsontext.Value
 }
 
-// Patch gives body, a JSON object, with the given top-level members set. Members
+// Patch returns body, a JSON object, with the given top-level members set. Members
 // that exist are replaced in their place, others are appended; every other byte
 // is copied. The values are not checked. What the caller does not know to be JSON is to
 // be scanned or decoded first. The result may be body itself.

@@ -68,7 +68,7 @@ func AppendQuote(dst []byte, s string) []byte {
 	return dst[:n+1]
 }
 
-// lettersEnd gives the end of the letters at i that are not ASCII: a byte behind them that
+// lettersEnd returns the end of the letters at i that are not ASCII: a byte behind them that
 // is not ASCII is of none. Those of two and three bytes, which most are, are looked at
 // together.
 func lettersEnd(s string, i int) int {

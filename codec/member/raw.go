@@ -24,7 +24,7 @@ func (r Raw) Text(to *string) bool {
 	return true
 }
 
-// Word gives the text of a string, which is mostly one of a few.
+// Word returns the text of a string, which is mostly one of a few.
 func (r Raw) Word(few []string) string {
 	for _, word := range few {
 		if len(r) == len(word)+2 && string(r[1:len(r)-1]) == word {
@@ -34,7 +34,7 @@ func (r Raw) Word(few []string) string {
 	return r.String()
 }
 
-// String gives the text of a string, whatever is in it; "" when it is none.
+// String returns the text of a string, whatever is in it; "" when it is none.
 func (r Raw) String() string {
 	if len(r) == 0 || r[0] != '"' {
 		return ""

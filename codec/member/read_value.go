@@ -159,7 +159,7 @@ func ReadList[T any](r *Reader, to *[]T, read func(*T, *Reader) bool) bool {
 	return true
 }
 
-// listIn gives an empty list with memory for as many elements as most lists have.
+// listIn returns an empty list with memory for as many elements as most lists have.
 func listIn[T any](r *Reader) []T {
 	if s := slotOf[T](r); s != nil {
 		return s.one[:0]
@@ -170,7 +170,7 @@ func listIn[T any](r *Reader) []T {
 	return make([]T, 0, 4)
 }
 
-// New makes what a pointer is to point at, and gives it back.
+// New makes what a pointer is to point at, and returns it back.
 func New[T any](r *Reader, to **T) *T {
 	if s := slotOf[T](r); s != nil {
 		clear(s.one[:])
@@ -195,10 +195,10 @@ type Slot[T any] struct {
 
 func (s *Slot[T]) free() { s.used = false }
 
-// NewRoom gives a room with the slots, each of a type of its own.
+// NewRoom returns a room with the slots, each of a type of its own.
 func NewRoom(slots ...slot) *Room { return &Room{slots: slots} }
 
-// slotOf gives a free slot for a type; nil when there is none.
+// slotOf returns a free slot for a type; nil when there is none.
 func slotOf[T any](r *Reader) *Slot[T] {
 	if r.room == nil {
 		return nil

@@ -64,7 +64,7 @@ func ReadIn(room *Room, body []byte, v any) bool {
 	return ok
 }
 
-// newReader gives a reader at the first value of a body.
+// newReader returns a reader at the first value of a body.
 func newReader(body []byte) *Reader {
 	r, ok := readers.Get().(*Reader)
 	if !ok {
@@ -86,7 +86,7 @@ func (r *Reader) release(whole bool) {
 	readers.Put(r)
 }
 
-// Kind gives the first byte of the value that is next; 0 when there is none.
+// Kind returns the first byte of the value that is next; 0 when there is none.
 func (r *Reader) Kind() byte {
 	if r.i >= len(r.b) {
 		return 0
@@ -94,10 +94,10 @@ func (r *Reader) Kind() byte {
 	return r.b[r.i]
 }
 
-// Before gives the offset that a decoder's InputOffset gives ahead of a value.
+// Before returns the offset that a decoder's InputOffset gives ahead of a value.
 func (r *Reader) Before() int64 { return int64(r.before) }
 
-// Offset gives where the value ends that was read last.
+// Offset returns where the value ends that was read last.
 func (r *Reader) Offset() int64 { return int64(r.i) }
 
 // Null reports whether null is next, and reads it.
@@ -112,7 +112,7 @@ func (r *Reader) Null() bool {
 	return ok
 }
 
-// Value gives the value that is next, a part of the body.
+// Value returns the value that is next, a part of the body.
 func (r *Reader) Value() (Raw, bool) {
 	end, ok := r.value(r.i, r.depth)
 	if !ok {
@@ -158,7 +158,7 @@ func (r *Reader) Text(to *string) bool {
 	return ok
 }
 
-// Number gives the text of the number that is next.
+// Number returns the text of the number that is next.
 func (r *Reader) Number() ([]byte, bool) {
 	if c := r.Kind(); c != '-' && c-'0' > 9 {
 		return nil, false
@@ -204,7 +204,7 @@ func (r *Reader) after(bracket byte) (more, ok bool) {
 	return false, r.b[i] == bracket
 }
 
-// name gives the name of the member that is next, and goes to its value.
+// name returns the name of the member that is next, and goes to its value.
 func (r *Reader) name() (span, bool) {
 	name := span{from: r.i + 1, to: r.i + 1}
 	if r.Kind() != '"' {

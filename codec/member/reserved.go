@@ -21,7 +21,7 @@ type reservedMember struct {
 	inside *Reserved
 }
 
-// ReservedBy gives the members that the wire struct of a body has fields for. A field that
+// ReservedBy returns the members that the wire struct of a body has fields for. A field that
 // is a struct reserves its own members, and leaves room beside them for members it has no
 // field for, if it collects those. Other spellings of a member follow in pairs: the
 // spelling, the member.
@@ -83,7 +83,7 @@ func folded(name string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "_", ""))
 }
 
-// In gives what is reserved of the object that the member of that name is; nil if it is no
+// In returns what is reserved of the object that the member of that name is; nil if it is no
 // object.
 func (r *Reserved) In(name string) *Reserved {
 	if r == nil {

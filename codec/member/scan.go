@@ -25,7 +25,7 @@ type scanner struct {
 	names names
 }
 
-// value gives the end of the value that begins at i; false when the scanner does not
+// value returns the end of the value that begins at i; false when the scanner does not
 // take it.
 func (s *scanner) value(i, depth int) (int, bool) {
 	if i >= len(s.b) {
@@ -134,7 +134,7 @@ func (s *scanner) object(i, depth int, o *TopIndex) (int, bool) {
 // span is a range of the body.
 type span struct{ from, to int }
 
-// scanName gives a member's name, without its quotes, and the end of it. Names with
+// scanName returns a member's name, without its quotes, and the end of it. Names with
 // escapes are not taken: they could be duplicates in disguise.
 func scanName(b []byte, i int) (span, int, bool) {
 	if i >= len(b) || b[i] != '"' {

@@ -50,7 +50,7 @@ func skim(body []byte, visit func(name, value span) bool) (closing int, ok bool)
 	return 0, false
 }
 
-// skipValue gives the end of a value that is known to be JSON; -1 when it has none.
+// skipValue returns the end of a value that is known to be JSON; -1 when it has none.
 func skipValue(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -82,7 +82,7 @@ func skipValue(b []byte, i int) int {
 	return -1
 }
 
-// skipString gives the end of the string whose quote is at i; -1 when it has none.
+// skipString returns the end of the string whose quote is at i; -1 when it has none.
 func skipString(b []byte, i int) int {
 	i++
 	for start := i; ; i++ {
@@ -101,7 +101,7 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// Value gives the value of a top-level member of body, an object that is known to be
+// Value returns the value of a top-level member of body, an object that is known to be
 // JSON; nil when there is none.
 func Value(body []byte, name string) []byte {
 	var found []byte
@@ -138,7 +138,7 @@ func needsEscapes(name string) bool {
 	return false
 }
 
-// set gives body with one member set, if skim can find where it stands; the body itself
+// set returns body with one member set, if skim can find where it stands; the body itself
 // when it says the same.
 func set(body []byte, m Member) ([]byte, bool) {
 	var old span

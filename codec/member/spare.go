@@ -9,7 +9,7 @@ type Spare[T any] struct{ lists sync.Pool }
 // maxSpare bounds the lists that are kept.
 const maxSpare = 1 << 10
 
-// Take gives an empty list, mostly one with room.
+// Take returns an empty list, mostly one with room.
 func (s *Spare[T]) Take() []T {
 	if list, ok := s.lists.Get().(*[]T); ok {
 		return *list

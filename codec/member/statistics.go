@@ -17,7 +17,7 @@ type Statistics struct {
 
 // Look is what a protocol's bodies are looked through for.
 type Look struct {
-	// Sign gives what a string is a sign of, by its text between the quotes as it is
+	// Sign returns what a string is a sign of, by its text between the quotes as it is
 	// written.
 	Sign func(value []byte) Signs
 	// An object whose member Kind is a sign of a Result is to have a member ID that is
@@ -77,7 +77,7 @@ func StatisticsOf(body []byte, look *Look) *transportv1.BodyStatistics {
 	return o.Wire()
 }
 
-// Wire gives the statistics as an edge sends them to a core.
+// Wire returns the statistics as an edge sends them to a core.
 func (s *Statistics) Wire() *transportv1.BodyStatistics {
 	return &transportv1.BodyStatistics{TextBytes: int64(s.Text), Attachments: int64(s.Attachments), Foreign: s.Signs&Foreign != 0}
 }

@@ -26,7 +26,7 @@ func special(w uint64) uint64 {
 // bit of each byte to its place in the topmost.
 func marks(w uint64) uint32 { return uint32((w & highs) * 0x0002040810204081 >> 56) }
 
-// String gives the end of the string whose quote is at i; false when it is not there in
+// String returns the end of the string whose quote is at i; false when it is not there in
 // full, or the scanner does not take it.
 func String(b []byte, i int) (end int, ok bool) {
 	i++
@@ -78,7 +78,7 @@ func String(b []byte, i int) (end int, ok bool) {
 // escapes are what a backslash makes one character with.
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// unusual gives the end of the escape or of the letters that are not ASCII at i; -1 when
+// unusual returns the end of the escape or of the letters that are not ASCII at i; -1 when
 // there is something that no string has.
 func unusual(b []byte, i int) int {
 	switch {
@@ -99,7 +99,7 @@ func unusual(b []byte, i int) int {
 	return i + 6
 }
 
-// letters gives the end of the letters at i that are not ASCII; -1 when they are not
+// letters returns the end of the letters at i that are not ASCII; -1 when they are not
 // UTF-8. Most scripts take three bytes a letter, which are looked at together.
 func letters(b []byte, i int) int {
 	for i < len(b) && b[i] >= utf8.RuneSelf {

@@ -6,6 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Text gives raw JSON for a string field of the contract, which must be UTF-8: invalid bytes, also
+// Text returns raw JSON for a string field of the contract, which must be UTF-8: invalid bytes, also
 // those in names, become U+FFFD.
 func Text(raw jsontext.Value) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }

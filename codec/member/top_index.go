@@ -55,13 +55,13 @@ func (o *TopIndex) Read(body []byte, look *Look) bool {
 	return ok && space(body, o.end) == len(body)
 }
 
-// mostKept is how many members beyond the first an index keeps memory for.
-const mostKept = 1000
+// maxKept is how many members beyond the first an index keeps memory for.
+const maxKept = 1000
 
 // Reset makes the index ready for another body, and lets go of the last one.
 func (o *TopIndex) Reset() {
 	o.Statistics, o.body, o.n, o.more = Statistics{}, nil, 0, o.more[:0]
-	if cap(o.more) > mostKept {
+	if cap(o.more) > maxKept {
 		o.more = nil
 	}
 }
@@ -71,7 +71,7 @@ func (o *TopIndex) holds(e *entry) bool {
 	return e.elements > 0 || o.body[e.value.from] == '"' && e.value.to-e.value.from > 2
 }
 
-// Elements gives the number of elements of the array that a member is; 0 when it is
+// Elements returns the number of elements of the array that a member is; 0 when it is
 // none.
 func (o *TopIndex) Elements(name string) int {
 	for k := range o.n {

@@ -47,7 +47,7 @@ func unquote(to, text []byte) ([]byte, bool) {
 	}
 }
 
-// hex gives the number that four digits are.
+// hex returns the number that four digits are.
 func hex(digits []byte) rune {
 	var n rune
 	for _, c := range digits[:4] {

@@ -9,7 +9,7 @@ type words [128]string
 // maxWord bounds the strings that are kept.
 const maxWord = 48
 
-// text gives a string that says what is in b.
+// text returns a string that says what is in b.
 func (w *words) text(b []byte) string {
 	var mix uint64
 	switch n := len(b); {

@@ -30,7 +30,7 @@ var writers = sync.Pool{New: func() any {
 	return &Writer{names: make([]string, 0, 32), marks: make([]int, 0, 16)}
 }}
 
-// NewWriter gives a writer for a text of about so many bytes, or the frames of an event. Finish
+// NewWriter returns a writer for a text of about so many bytes, or the frames of an event. Finish
 // takes it back.
 func NewWriter(size int) *Writer {
 	w := writers.Get().(*Writer) //nolint:forcetypeassert // nothing else is put
@@ -38,7 +38,7 @@ func NewWriter(size int) *Writer {
 	return w
 }
 
-// Finish gives the text, or the first failure. A writer of NewWriter is not to be used
+// Finish returns the text, or the first failure. A writer of NewWriter is not to be used
 // behind it.
 func (w *Writer) Finish() ([]byte, error) {
 	buf, err := w.buf, w.err
@@ -79,10 +79,10 @@ func (w *Writer) Reset() {
 // Next begins another text behind those written since Reset.
 func (w *Writer) Next() { w.start = len(w.buf) }
 
-// Text gives the text written since Next.
+// Text returns the text written since Next.
 func (w *Writer) Text() []byte { return w.buf[w.start:len(w.buf):len(w.buf)] }
 
-// Err gives the first failure.
+// Err returns the first failure.
 func (w *Writer) Err() error { return w.err }
 
 // Fail notes a failure, unless there was one.

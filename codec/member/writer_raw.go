@@ -128,7 +128,7 @@ func (w *Writer) Members(object []byte) {
 
 var errNotObject = errors.New("members of a value that is no object")
 
-// repeated gives the first name of an object that the open one has already.
+// repeated returns the first name of an object that the open one has already.
 func (w *Writer) repeated(object []byte) (string, bool) {
 	found := ""
 	twice := false

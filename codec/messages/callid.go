@@ -7,7 +7,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// placed gives the parts of a message with their paths and call identifiers.
+// placed returns the parts of a message with their paths and call identifiers.
 func placed(m *genwayv1.Message, path string) []placedPart {
 	parts := make([]placedPart, len(m.GetParts()))
 	for i, p := range m.GetParts() {

@@ -30,7 +30,7 @@ func carrierData(seal *genwayv1.Seal, place string) string {
 	return codec.SealText(seal, protocol, false) + place
 }
 
-// carried gives the seal and the place of a carrier; nil for what the vendor wrote
+// carried returns the seal and the place of a carrier; nil for what the vendor wrote
 // itself.
 func carried(kind string, block jsontext.Value) (seal *genwayv1.Seal, place string) {
 	if kind != "redacted_thinking" {

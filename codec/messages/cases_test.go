@@ -250,7 +250,7 @@ func TestCases(t *testing.T) {
 	})
 }
 
-// replayed gives the parts of an answer that a caller sends back as its history.
+// replayed returns the parts of an answer that a caller sends back as its history.
 func replayed(t *testing.T, answer string) []*genwayv1.Part {
 	t.Helper()
 	from, to := strings.Index(answer, `"content":[`), strings.Index(answer, `,"stop_reason":"`)

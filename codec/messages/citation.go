@@ -64,7 +64,7 @@ func carriesCitation(c *genwayv1.Citation) bool {
 	return c.GetNative().GetProtocol() == protocol || c.GetUrl() != ""
 }
 
-// verifiable gives the citations of a request that the vendor takes back: its own,
+// verifiable returns the citations of a request that the vendor takes back: its own,
 // but not those citation made up, whose encrypted index is empty.
 func verifiable(list []*genwayv1.Citation, path string, losses *codec.Losses) []*genwayv1.Citation {
 	var kept []*genwayv1.Citation

@@ -10,10 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoder gives the part of a block of one kind.
+// decoder returns the part of a block of one kind.
 type decoder func(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error)
 
-// decodeContent gives the parts of a string or an array of blocks. An empty
+// decodeContent returns the parts of a string or an array of blocks. An empty
 // string has none.
 func decodeContent(c content, in member.Place, name string, decode decoder) ([]*genwayv1.Part, error) {
 	if c.text != nil {
@@ -32,7 +32,7 @@ func textPart(text string) *genwayv1.Part {
 	return codec.TextPart(text)
 }
 
-// decodeBlocks gives the parts of blocks at a path, each by decode.
+// decodeBlocks returns the parts of blocks at a path, each by decode.
 func decodeBlocks(blocks []jsontext.Value, path string, decode decoder) ([]*genwayv1.Part, error) {
 	var parts partList
 	for i, raw := range blocks {
@@ -54,7 +54,7 @@ func decodeBlocks(blocks []jsontext.Value, path string, decode decoder) ([]*genw
 	return parts.close(), nil
 }
 
-// decodeBlock gives the part of a block of one kind. Kinds without a canonical
+// decodeBlock returns the part of a block of one kind. Kinds without a canonical
 // part, known to the vendor or not, are opaque.
 func decodeBlock(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	switch kind {
@@ -77,7 +77,7 @@ func decodeBlock(kind string, raw jsontext.Value, place member.Place) (*genwayv1
 	}
 }
 
-// decodeInner gives the part of a block in a tool result. The vendor knows no tool result in
+// decodeInner returns the part of a block in a tool result. The vendor knows no tool result in
 // another one: it is opaque, so that results of any depth cost what they are long.
 func decodeInner(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	if kind == "tool_result" {

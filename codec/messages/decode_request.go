@@ -22,7 +22,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	return w.close(req)
 }
 
-// close gives a request that generates.
+// close returns a request that generates.
 func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
 	if w.MaxTokens == nil {
 		return nil, fault.Missing("max_tokens")

@@ -50,7 +50,7 @@ func unfinished(usage *genwayv1.Usage) *fault.Error {
 // failed reports whether an error stands in the place of the answer.
 func (w *wireResponse) failed() bool { return w.Type == "error" || w.Error.Kind() == '{' }
 
-// canonical gives what message_start and a whole answer share.
+// canonical returns what message_start and a whole answer share.
 func (w *wireResponse) canonical() *genwayv1.GenerateTextResponse {
 	resp := &genwayv1.GenerateTextResponse{
 		Id: w.ID, Model: w.Model, Usage: w.Usage.canonical(w.Model), NativeFields: natives(w.Extra),

@@ -140,7 +140,7 @@ func lossesJSON(t *testing.T, losses *codec.Losses) string {
 	return canonical(t, &genwayv1.GenerateTextResponse{Losses: losses.List()})
 }
 
-// reencoded gives the frames that the events of frames are encoded as.
+// reencoded returns the frames that the events of frames are encoded as.
 func reencoded(t *testing.T, frames []codec.Frame) []codec.Frame {
 	t.Helper()
 	decoder := c.NewStreamDecoder()

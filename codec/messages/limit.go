@@ -10,7 +10,7 @@ import (
 // models that are served by this protocol today take it.
 const DefaultMaxTokens = 8192
 
-// familyMaxTokens is what it gives for a model of the vendor whose name has no version:
+// familyMaxTokens is what it returns for a model of the vendor whose name has no version:
 // the least of those since version 4.
 const familyMaxTokens = 32000
 
@@ -40,7 +40,7 @@ func (v version) before(other version) bool {
 // date is no minor version.
 var versioned = regexp.MustCompile(`claude-(?:[a-z]+-)?([0-9]{1,2})(?:[-.]([0-9]{1,2}))?(?:[^0-9]|$)`)
 
-// MaxTokens gives the max_tokens of a request whose caller names no limit, which this
+// MaxTokens returns the max_tokens of a request whose caller names no limit, which this
 // protocol requires (case F17): the most that the model takes, as far as that is known by
 // its name. A target's configuration can say another figure (default: max_output_tokens).
 func MaxTokens(model string) int64 {

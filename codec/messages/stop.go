@@ -61,7 +61,7 @@ func (e ending) word(fields []*genwayv1.NativeField) (word, beside string) {
 	return codec.StopWord(protocol, e.reason), beside
 }
 
-// stopDetails gives the explanation of a refusal, and the details as written.
+// stopDetails returns the explanation of a refusal, and the details as written.
 func stopDetails(raw jsontext.Value) (explanation string, fields []*genwayv1.NativeField) {
 	if raw.Kind() != '{' {
 		return "", nil

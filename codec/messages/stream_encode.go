@@ -39,7 +39,7 @@ func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
 	return &streamEncoder{losses: to.Losses, w: answerWriter(512)}
 }
 
-// Encode gives the frames of one event; each is named after its type.
+// Encode returns the frames of one event; each is named after its type.
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
@@ -77,7 +77,7 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	return e.frames, nil
 }
 
-// Fail gives the protocol's error event.
+// Fail returns the protocol's error event.
 func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	_, body := Codec{}.EncodeError(err)
 	return []codec.Frame{{Event: "error", Data: oneLine(body)}}

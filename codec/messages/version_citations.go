@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// documentOf gives the path, below the part, of a document that is a part of an assistant turn.
+// documentOf returns the path, below the part, of a document that is a part of an assistant turn.
 func documentOf(m *genwayv1.Message, p *genwayv1.Part) string {
 	switch {
 	case m.GetRole() != genwayv1.Role_ROLE_ASSISTANT:
@@ -22,7 +22,7 @@ func documentOf(m *genwayv1.Message, p *genwayv1.Part) string {
 	return ""
 }
 
-// citedIn gives the path, below the part, of citations that are refused: on a text of a user
+// citedIn returns the path, below the part, of citations that are refused: on a text of a user
 // turn, or in one of its search results.
 func citedIn(m *genwayv1.Message, p *genwayv1.Part) string {
 	if !isUserTurn(m) {
@@ -52,7 +52,7 @@ func citedResult(o *genwayv1.OpaquePart) bool {
 	return o.GetProtocol() == protocol && len(uncitedBlock(o.GetJson(), false)) != len(o.GetJson())
 }
 
-// uncitedMessages gives the messages without the citations that are refused; nil if there are
+// uncitedMessages returns the messages without the citations that are refused; nil if there are
 // none. Documents of assistant turns bear on the answer and are an error.
 func uncitedMessages(messages []*genwayv1.Message, losses *codec.Losses) ([]*genwayv1.Message, error) {
 	var refused error
@@ -100,7 +100,7 @@ func uncitedPart(p *genwayv1.Part) *genwayv1.Part {
 	return out
 }
 
-// uncitedTurns gives the messages of a body without those citations.
+// uncitedTurns returns the messages of a body without those citations.
 func uncitedTurns(messages jsontext.Value) jsontext.Value {
 	return eachElement(messages, func(turn jsontext.Value) jsontext.Value {
 		if memberText(turn, "role") != "user" {
@@ -110,7 +110,7 @@ func uncitedTurns(messages jsontext.Value) jsontext.Value {
 	})
 }
 
-// uncitedBlock gives a block without the citations of its text, if texts are meant, and of the
+// uncitedBlock returns a block without the citations of its text, if texts are meant, and of the
 // texts of search results.
 func uncitedBlock(block jsontext.Value, texts bool) jsontext.Value {
 	switch memberText(block, "type") {
@@ -126,7 +126,7 @@ func uncitedBlock(block jsontext.Value, texts bool) jsontext.Value {
 	return block
 }
 
-// inContent gives an object with its content changed, block by block.
+// inContent returns an object with its content changed, block by block.
 func inContent(of jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
 	was := jsontext.Value(member.Value(of, "content"))
 	is := eachElement(was, change)
@@ -151,7 +151,7 @@ func holds(list jsontext.Value) bool {
 	return found
 }
 
-// eachElement gives an array with its elements changed. What change gives has the length of
+// eachElement returns an array with its elements changed. What change gives has the length of
 // the element only if it is the element. All bytes between elements stay.
 func eachElement(list jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
 	d := jsontext.NewDecoder(bytes.NewReader(list), jsontext.AllowInvalidUTF8(true))

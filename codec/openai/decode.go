@@ -137,7 +137,7 @@ type object struct {
 	Error      jsontext.Value `json:"error"`
 }
 
-// read gives the texts of an error, and the status that it names, or 0.
+// read returns the texts of an error, and the status that it names, or 0.
 func read(raw jsontext.Value) (s errorTexts, status int, ok bool) {
 	if raw.Kind() == '"' {
 		return errorTexts{message: spelled(bytes.TrimSpace(raw))}, 0, true

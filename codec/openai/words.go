@@ -53,7 +53,7 @@ var reasonCodes = map[string]string{
 // numbers.
 var vendorCode = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// Words gives the type and the code of an error; an empty code is null.
+// Words returns the type and the code of an error; an empty code is null.
 func Words(err *fault.Error) (kind, code string) {
 	w, ok := words[err.Kind]
 	if !ok {
@@ -74,7 +74,7 @@ func Words(err *fault.Error) (kind, code string) {
 	return w.kind, w.code
 }
 
-// Encode gives the body of an error in the words of Words:
+// Encode returns the body of an error in the words of Words:
 //
 //	{"error":{"message":"…","type":"…","param":null,"code":null}}
 func Encode(err *fault.Error) []byte {
@@ -82,7 +82,7 @@ func Encode(err *fault.Error) []byte {
 	return Body(err.Message, kind, err.Param, code)
 }
 
-// Body gives the body of an error in words of the caller's. An empty param or code
+// Body returns the body of an error in words of the caller's. An empty param or code
 // is null.
 func Body(message, kind, param, code string) []byte {
 	b := member.AppendQuote([]byte(`{"error":{"message":`), message)

@@ -36,7 +36,7 @@ const compactionPrompt = "The conversation so far is about to be removed from yo
 // compactionPreface introduces the summary in later requests.
 const compactionPreface = "Summary of the conversation before this point:\n\n"
 
-// decodeTrigger gives the prompt, marked as what it stands for.
+// decodeTrigger returns the prompt, marked as what it stands for.
 func decodeTrigger() item {
 	part := textPart("", compactionPrompt)
 	part.NativeFields = []*genwayv1.NativeField{member.Mark(protocol, typeTrigger)}
@@ -47,7 +47,7 @@ func isTrigger(p *genwayv1.Part) bool {
 	return member.Marked(protocol, p.GetNativeFields(), typeTrigger)
 }
 
-// decodeCompaction gives the summary of an item of ours; the vendor's own stays what it is.
+// decodeCompaction returns the summary of an item of ours; the vendor's own stays what it is.
 // The part has an identifier of ours, which keeps the body from upstreams of this protocol:
 // they could not decrypt the item.
 func decodeCompaction(raw jsontext.Value) item {

@@ -102,7 +102,7 @@ func goesOn(natives []*genwayv1.NativeField) bool {
 	return slices.ContainsFunc(conversational, func(name string) bool { return member.Native(protocol, natives, name) != nil })
 }
 
-// messages gives the conversation and the tools that items of it bring.
+// messages returns the conversation and the tools that items of it bring.
 func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) {
 	var t turns
 	var tools []*genwayv1.Tool

@@ -77,7 +77,7 @@ func (e *inputEncoder) plain(parts []*genwayv1.Part) bool {
 	return true
 }
 
-// bareText gives the text of a part that has nothing else that this protocol could
+// bareText returns the text of a part that has nothing else that this protocol could
 // hold.
 func bareText(p *genwayv1.Part) (string, bool) {
 	bare := &genwayv1.Part{Kind: p.Kind}

@@ -47,7 +47,7 @@ func bringsConversation(req *genwayv1.GenerateTextRequest) bool {
 	return false
 }
 
-// instructions gives the text of a system message that is nothing but text.
+// instructions returns the text of a system message that is nothing but text.
 func instructions(m *genwayv1.Message) (string, bool) {
 	if m.Role != genwayv1.Role_ROLE_SYSTEM || m.Name != "" || len(m.NativeFields) > 0 {
 		return "", false
@@ -56,7 +56,7 @@ func instructions(m *genwayv1.Message) (string, bool) {
 	return text, ok && text != "" && m.Parts[0].Id == ""
 }
 
-// plainText gives the text of content that is one text without any more to it.
+// plainText returns the text of content that is one text without any more to it.
 func plainText(parts []*genwayv1.Part) (string, bool) {
 	if len(parts) != 1 {
 		return "", false

@@ -59,7 +59,7 @@ func leavesOut(m *genwayv1.Message) bool {
 	return len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p *genwayv1.Part) bool { return !skipped(p) })
 }
 
-// foreign gives the fields of other protocols.
+// foreign returns the fields of other protocols.
 func foreign(fields []*genwayv1.NativeField) []*genwayv1.NativeField {
 	var out []*genwayv1.NativeField
 	for _, f := range fields {

@@ -65,7 +65,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	return patched(w, req.ExtraJson)
 }
 
-// encodeSettings writes tools, their choice, text and reasoning, and gives the
+// encodeSettings writes tools, their choice, text and reasoning, and returns the
 // native fields that are left for the top level.
 func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]*genwayv1.NativeField, error) {
 	if err := encodeTools(w, req, losses, false); err != nil {
@@ -105,7 +105,7 @@ func encodeInclude(w *member.Writer, natives []*genwayv1.NativeField, logprobs b
 	return rest, nil
 }
 
-// written gives a request that was written, unless JSON of others in it is none, or stands
+// written returns a request that was written, unless JSON of others in it is none, or stands
 // in for a member that was admitted with another value.
 func written(w *member.Writer) ([]byte, error) {
 	body, err := w.FinishChecked()

@@ -84,7 +84,7 @@ func failedError(err *fault.Error) []byte {
 	return text(w)
 }
 
-// ErrorUsage gives the usage that a response reported although it failed (case
+// ErrorUsage returns the usage that a response reported although it failed (case
 // U7), nil when the error has none.
 func (Codec) ErrorUsage(err *fault.Error) *genwayv1.Usage {
 	if err == nil || err.Wire.GetProtocol() != protocol {

@@ -12,7 +12,7 @@ import (
 )
 
 // The generators here make canonical messages in this protocol's normal form:
-// what a decoder of it gives, with nothing an encoder would have to add.
+// what a decoder of it returns, with nothing an encoder would have to add.
 
 const protocol = genwayv1.Protocol_PROTOCOL_RESPONSES
 

@@ -15,7 +15,7 @@ import (
 type head struct {
 	id, model string
 	created   int64
-	// now gives the time at which the response is completed; nil is the time it was created.
+	// now returns the time at which the response is completed; nil is the time it was created.
 	now     func() time.Time
 	tier    string
 	echo    []byte
@@ -71,7 +71,7 @@ func (h *head) end(w *member.Writer, usage *genwayv1.Usage, losses *codec.Losses
 	w.End()
 }
 
-// echo gives the members of an answer that repeat the request, the vendor's
+// echo returns the members of an answer that repeat the request, the vendor's
 // defaults where it is silent, and null for what the vendor's types call
 // nullable (SDK: Response).
 func echo(req *codec.Request) []byte {

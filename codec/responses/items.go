@@ -16,7 +16,7 @@ type Item struct {
 	JSON []byte
 }
 
-// Items gives the items of a unary answer, as EncodeResponse writes them.
+// Items returns the items of a unary answer, as EncodeResponse writes them.
 func Items(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]Item, error) {
 	body, err := Codec{}.EncodeResponse(resp, to)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *ItemRecorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
 	return err
 }
 
-// Items gives the items that are finished; after the completed event they are all.
+// Items returns the items that are finished; after the completed event they are all.
 func (r *ItemRecorder) Items() []Item {
 	return itemsIn(append(append([]byte{'['}, r.encoder.items.Text()...), ']'))
 }
@@ -70,7 +70,7 @@ func each(list []byte, do func(i int, raw jsontext.Value)) {
 	}
 }
 
-// referenced gives the identifier that an item of a request refers to; "" for an item
+// referenced returns the identifier that an item of a request refers to; "" for an item
 // that is no reference (SDK: ResponseInputItemItemReferenceParam, whose type may be absent).
 func referenced(raw jsontext.Value) string {
 	if raw.Kind() != '{' {
@@ -84,7 +84,7 @@ func referenced(raw jsontext.Value) string {
 	return unquote(member.Value(raw, "id"))
 }
 
-// References gives the identifiers of ours that items of a request's body refer to, each
+// References returns the identifiers of ours that items of a request's body refer to, each
 // once.
 func References(body []byte) []string {
 	var ids []string
@@ -98,7 +98,7 @@ func References(body []byte) []string {
 	return ids
 }
 
-// Resolve gives the body with the known items in place of the references to them. All
+// Resolve returns the body with the known items in place of the references to them. All
 // other references stay as they are.
 func Resolve(body []byte, known map[string][]byte) ([]byte, error) {
 	input := []byte{'['}

@@ -52,7 +52,7 @@ func (s spaced) called() string {
 	return s.flat()
 }
 
-// rejoin gives the calls of tools that have the name of their namespace the name of the
+// rejoin returns the calls of tools that have the name of their namespace the name of the
 // tool.
 func rejoin(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
 	for _, t := range tools {
@@ -154,7 +154,7 @@ func rename(t *genwayv1.Tool, name string) {
 	}
 }
 
-// distinguish gives the tools of namespaces whose canonical names others have, too,
+// distinguish returns the tools of namespaces whose canonical names others have, too,
 // the hashed ones, in all places of the request.
 func distinguish(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
 	if spacesOf(tools) == nil {

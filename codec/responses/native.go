@@ -22,7 +22,7 @@ func nativeText(name, text string) *genwayv1.NativeField {
 func textIn(f *genwayv1.NativeField) string { return unquote(f.GetJson()) }
 
 // split is the inverse of member.NativesUnder: it takes the fields of this protocol with
-// the prefix out, and gives them without it.
+// the prefix out, and returns them without it.
 func split(fields []*genwayv1.NativeField, prefix string) (rest, inner []*genwayv1.NativeField) {
 	for i, f := range fields {
 		name, ok := strings.CutPrefix(f.Name, prefix)
@@ -53,7 +53,7 @@ func without(fields []*genwayv1.NativeField, name string) (rest []*genwayv1.Nati
 	return fields, nil
 }
 
-// extras gives the fields of this protocol to splice into an object of an
+// extras returns the fields of this protocol to splice into an object of an
 // answer, where those of another are always but a loss.
 func extras(fields []*genwayv1.NativeField, path string, losses *codec.Losses) jsontext.Value {
 	var own []*genwayv1.NativeField

@@ -175,7 +175,7 @@ func unsigned(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
 	return &genwayv1.Part{Id: p.Id, Kind: p.Kind, CacheControl: p.CacheControl, NativeFields: p.NativeFields}
 }
 
-// answerable gives a part as this protocol's answers can hold it; nil when they
+// answerable returns a part as this protocol's answers can hold it; nil when they
 // cannot, or when there is nothing to hold.
 func answerable(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
 	if p = unsigned(p, at, losses); blank(p) {

@@ -146,7 +146,7 @@ func sealedText(t *genwayv1.Thinking, summary bool) string {
 	return text
 }
 
-// canonical gives nil for a configuration that says nothing.
+// canonical returns nil for a configuration that says nothing.
 func (r *wireReasoning) canonical() *genwayv1.ThinkingConfig {
 	c := &genwayv1.ThinkingConfig{Effort: r.Effort, Summary: r.Summary, NativeFields: member.Natives(protocol, r.Extra, nil)}
 	if c.Effort == "" && c.Summary == "" && len(c.NativeFields) == 0 {

@@ -18,7 +18,7 @@ func (Codec) NewStreamDecoder() codec.StreamDecoder {
 	return d
 }
 
-// streamDecoder gives the canonical events of a stream. The vendor's items come
+// streamDecoder returns the canonical events of a stream. The vendor's items come
 // one after the other; events of an item that begins before the last has ended
 // wait for their turn, as canonical parts do not overlap.
 type streamDecoder struct {
@@ -44,7 +44,7 @@ type streamDecoder struct {
 	events []*genwayv1.StreamGenerateTextResponse
 }
 
-// Decode gives the events of one frame.
+// Decode returns the events of one frame.
 func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
 	data := bytes.TrimSpace(f.Data)
 	if d.done || len(data) == 0 || string(data) == "[DONE]" {
@@ -67,7 +67,7 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	return d.events, err
 }
 
-// Close gives a fault unless the stream had its terminal event.
+// Close returns a fault unless the stream had its terminal event.
 func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if d.done {
 		return nil, nil

@@ -122,7 +122,7 @@ func (d *streamDecoder) outputs(list []jsontext.Value) error {
 	return nil
 }
 
-// find gives the place of an item that has ended and was not found yet: the given one if it is like
+// find returns the place of an item that has ended and was not found yet: the given one if it is like
 // that, or else the first that is; -1 if none is.
 func (d *streamDecoder) find(place int, like func(finishedItem) bool) int {
 	at := -1

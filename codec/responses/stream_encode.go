@@ -55,7 +55,7 @@ func isEvent(data []byte) bool {
 	return string(data) == "[DONE]" || len(data) > 0 && member.Valid(data)
 }
 
-// Encode gives the frames of one event.
+// Encode returns the frames of one event.
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]

@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Fail gives the vendor's event of a failed response (case S4); the upstream's
+// Fail returns the vendor's event of a failed response (case S4); the upstream's
 // own event of this protocol is passed on, but for its number.
 func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	e.w.Reset()
@@ -28,7 +28,7 @@ func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	return e.frames
 }
 
-// passed gives the upstream's own failing event, to a caller who has already
+// passed returns the upstream's own failing event, to a caller who has already
 // seen events.
 func (e *streamEncoder) passed(err *fault.Error) (string, []byte) {
 	if err.Wire.GetProtocol() != protocol || !e.started {

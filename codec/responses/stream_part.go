@@ -207,7 +207,7 @@ func (d *streamDecoder) restOfSummary(index int, whole string) {
 	}
 }
 
-// restOfCall gives what is left of the arguments or the input of a call.
+// restOfCall returns what is left of the arguments or the input of a call.
 func (p *streamedPart) restOfCall(whole *genwayv1.ToolCall) (string, error) {
 	call := p.part.GetToolCall()
 	if call == nil || p.id != whole.Id || p.name != whole.Name || (call.Input == nil) != (whole.Input == nil) {

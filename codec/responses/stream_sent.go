@@ -52,7 +52,7 @@ func (d *streamDecoder) lose(p *streamedPart, field, reason string) {
 	d.losses.Add(member.Index("candidates[0].parts", p.place)+field, reason)
 }
 
-// restOf gives what is left of a text; "" if the upstream gave another one than it has streamed,
+// restOf returns what is left of a text; "" if the upstream gave another one than it has streamed,
 // which is named then: the vendor's SDK takes the text at the end, but what was sent cannot be
 // taken back.
 func (d *streamDecoder) restOf(p *streamedPart, s *sent, whole, field string) string {
@@ -132,7 +132,7 @@ func (d *streamDecoder) compare(p *streamedPart, whole *genwayv1.Part) error {
 	return nil
 }
 
-// lateThinking gives what is left of thinking that is no longer open; nil if there is nothing.
+// lateThinking returns what is left of thinking that is no longer open; nil if there is nothing.
 func (d *streamDecoder) lateThinking(p *streamedPart, id string, t *genwayv1.Thinking) *genwayv1.Part {
 	if p.part.GetThinking() == nil {
 		d.lose(p, ".thinking", another)

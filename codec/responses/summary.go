@@ -22,7 +22,7 @@ func thoughtElsewhere(p *genwayv1.Part) bool {
 	return p.GetThinking() != nil && (!strings.HasPrefix(p.Id, prefixReasoning) || IsSyntheticID(p.Id))
 }
 
-// asSummary gives thinking whose text is written as the first of its summaries.
+// asSummary returns thinking whose text is written as the first of its summaries.
 func asSummary(t *genwayv1.Thinking) *genwayv1.Thinking {
 	return &genwayv1.Thinking{Summary: append([]string{t.GetText()}, t.GetSummary()...),
 		Signature: t.GetSignature(), EncryptedContent: t.GetEncryptedContent()}

@@ -41,7 +41,7 @@ func decodeTools(raws []jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	return tools, nil
 }
 
-// decodeNamespace gives the tools of a namespace under their canonical names; one
+// decodeNamespace returns the tools of a namespace under their canonical names; one
 // without tools offers nothing that could be called, and is kept whole.
 func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	var w wireNamespace
@@ -117,7 +117,7 @@ func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err er
 	return tool, nil
 }
 
-// object gives the text of an optional member that must be an object.
+// object returns the text of an optional member that must be an object.
 func object(raw jsontext.Value, path string) (string, error) {
 	switch raw.Kind() {
 	case 0, 'n':

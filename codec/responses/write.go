@@ -13,7 +13,7 @@ func encodeNullable(w *member.Writer, name, s string) {
 	w.Str(name, s)
 }
 
-// text gives what a writer wrote that has no failures.
+// text returns what a writer wrote that has no failures.
 func text(w *member.Writer) []byte {
 	out, _ := w.Finish()
 	return out

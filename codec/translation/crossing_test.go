@@ -142,7 +142,7 @@ func TestAnswersKeepTheirMeaning(t *testing.T) {
 }
 
 // restream sends the answer as a stream of the upstream's protocol, passes its
-// events on in the caller's, and gives what the caller adds up.
+// events on in the caller's, and returns what the caller adds up.
 func restream(t *testing.T, upstream, caller codec.Codec, canonical *genwayv1.GenerateTextResponse, asked *codec.Request) *genwayv1.GenerateTextResponse {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -58,7 +58,7 @@ func meaning(r *codec.Request) string {
 	return b.String()
 }
 
-// factOf gives the fact of one part; empty when it says nothing another vendor could
+// factOf returns the fact of one part; empty when it says nothing another vendor could
 // know.
 func factOf(p *genwayv1.Part) string {
 	switch k := p.GetKind().(type) {

@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/conformance/check"
 )
 
-// streamed folds a stream with the SDK's accumulator and gives the events' types.
+// streamed folds a stream with the SDK's accumulator and returns the events' types.
 func streamed(t *testing.T, params anthropic.MessageNewParams) (*anthropic.Message, []string) {
 	t.Helper()
 	c := client()

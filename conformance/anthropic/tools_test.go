@@ -28,7 +28,7 @@ func tools() []anthropic.ToolUnionParam {
 	}
 }
 
-// called gives an answer's calls; it must have ended for them.
+// called returns an answer's calls; it must have ended for them.
 func called(t *testing.T, answer *anthropic.Message, count int) []anthropic.ToolUseBlock {
 	t.Helper()
 	check.Equal(t, "stop_reason", answer.StopReason, anthropic.StopReasonToolUse)

@@ -51,7 +51,7 @@ type Seen struct {
 	Header http.Header
 }
 
-// Text gives the protocols that generate text over HTTP.
+// Text returns the protocols that generate text over HTTP.
 func Text() []string { return []string{"chat", "responses", "messages", "generatecontent"} }
 
 // Group is the group of keys that serves a protocol.

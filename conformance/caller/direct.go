@@ -43,7 +43,7 @@ func dial(target string) (*direct, error) {
 	return &direct{ClientConn: conn, service: service.UnwrapService()}, nil
 }
 
-// request gives a method's descriptor and its request.
+// request returns a method's descriptor and its request.
 func (d *direct) request(call Call) (protoreflect.MethodDescriptor, *dynamicpb.Message, error) {
 	name := protoreflect.Name("GenerateText")
 	if call.Stream {

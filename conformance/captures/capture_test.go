@@ -58,7 +58,7 @@ func load(folder string) ([]capture, error) {
 // other name becomes one of the sandbox's.
 func isUnknown(model string) bool { return strings.HasPrefix(model, "no-such-model") }
 
-// protocol gives the protocol of a capture's path.
+// protocol returns the protocol of a capture's path.
 func (c capture) protocol() string {
 	switch {
 	case strings.HasPrefix(c.Path, "/v1/chat/"):

@@ -128,7 +128,7 @@ func (o outcome) wrong(found []rows.Row, answered vendors.Answered) string {
 // maxSeen is more than the tokens of any answer's text.
 const maxSeen = 40
 
-// may gives the outcomes that a row may have.
+// may returns the outcomes that a row may have.
 func (o outcome) may() []string {
 	switch {
 	case o.lost:
@@ -143,7 +143,7 @@ func (o outcome) may() []string {
 	return []string{"failed"}
 }
 
-// atRest waits until no row is open, and gives all.
+// atRest waits until no row is open, and returns all.
 func atRest(t *testing.T, db *rows.Database, limit time.Duration) []rows.Row {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)

@@ -162,7 +162,7 @@ func (f *fleet) await(c *core, more int64) {
 	}
 }
 
-// kill kills a core and gives the numbers of what was under way.
+// kill kills a core and returns the numbers of what was under way.
 func (f *fleet) kill(c *core) map[int]bool {
 	f.t.Helper()
 	under := map[int]bool{}
@@ -177,7 +177,7 @@ func (f *fleet) kill(c *core) map[int]bool {
 	return under
 }
 
-// stillOpen gives those requests of a set that have an open row.
+// stillOpen returns those requests of a set that have an open row.
 func stillOpen(open []rows.Row, of map[int]bool) map[int]bool {
 	still := map[int]bool{}
 	for _, r := range open {

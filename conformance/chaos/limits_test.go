@@ -62,7 +62,7 @@ func limited(seen caller.Seen) bool {
 }
 
 // fill has the vendors hold as many requests of a protocol as are admitted, and tries one
-// more than fit. It gives how many were admitted.
+// more than fit. It returns how many were admitted.
 func (r *rest) fill(protocol string, fit, maxTokens int) (admitted int) {
 	r.t.Helper()
 	var wait sync.WaitGroup
@@ -123,7 +123,7 @@ func (r *rest) check(db *rows.Database) {
 	}
 }
 
-// budget gives the key of a group another one.
+// budget returns the key of a group another one.
 func (r *rest) budget(group string, nano int64) {
 	r.t.Helper()
 	args := append([]string{"keys", "update", "limited-" + group, "--budget-day", fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)}, server.At(r.data)...)

@@ -18,7 +18,7 @@ const callers = 32
 // leavers are the callers who are going to leave, by the number of their request.
 type leavers struct{ cancels sync.Map }
 
-// context gives the one of a request, which ends when the vendors say so.
+// context returns the one of a request, which ends when the vendors say so.
 func (l *leavers) context(ctx context.Context, n int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	l.cancels.Store(n, cancel)
@@ -73,7 +73,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// perform makes a request and gives what came of it.
+// perform makes a request and returns what came of it.
 func perform(t *testing.T, c *caller.Client, leaving *leavers, r request) outcome {
 	t.Helper()
 	ctx, done := leaving.context(t.Context(), r.n)

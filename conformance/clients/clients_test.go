@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { server.Main(m, &gateway) }
 // patience bounds a client, with what it installs and compiles, on a loaded machine.
 const patience = 10 * time.Minute
 
-// bash runs a script in the repository, or in a folder of it, and gives what it wrote to both outputs.
+// bash runs a script in the repository, or in a folder of it, and returns what it wrote to both outputs.
 func (l language) bash(t *testing.T, dir, script string, variables ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -105,7 +105,7 @@ func (cutter) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.Se
 	return stream.Send(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartDelta{PartDelta: delta}})
 }
 
-// cutting starts a cutter and gives its address.
+// cutting starts a cutter and returns its address.
 func cutting(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

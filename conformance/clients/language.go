@@ -54,7 +54,7 @@ func python(t *testing.T) language {
 	return language{}
 }
 
-// wrappers gives a folder of programs: the buf that `make gen` runs, and others by the
+// wrappers returns a folder of programs: the buf that `make gen` runs, and others by the
 // command that each stands for.
 func wrappers(t *testing.T, programs map[string]string) string {
 	t.Helper()
@@ -78,7 +78,7 @@ func wrappers(t *testing.T, programs map[string]string) string {
 	return dir
 }
 
-// commands gives the commands of the client's README as one script, which runs in the repository.
+// commands returns the commands of the client's README as one script, which runs in the repository.
 // What takes root is left out, and so is npm's where the packages are those of the lock file.
 func (l language) commands(t *testing.T) string {
 	t.Helper()

@@ -55,7 +55,7 @@ func step() int64 {
 	clockWrong = clockRead + "\tsec += step()\n"
 )
 
-// buildClocked builds commands whose clock can be stepped into a folder, which it gives.
+// buildClocked builds commands whose clock can be stepped into a folder, which it returns.
 func buildClocked(dir string, commands ...string) (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -81,7 +81,7 @@ func (l *limits) url() string {
 	return "redis+sentinel://" + strings.Join(hosts, ",") + "/limits/0"
 }
 
-// command gives the words of an answer.
+// command returns the words of an answer.
 func (l *limits) command(p *program, port string, args ...string) string {
 	out, _ := exec.Command(l.client, append([]string{"-h", p.host.IP, "-p", port}, args...)...).Output()
 	return string(out)

@@ -87,7 +87,7 @@ Not done: netem, which not each kernel has: the switch between the hosts delays 
 	return b.String()
 }
 
-// of gives the requests of a phase and how long it took.
+// of returns the requests of a phase and how long it took.
 func (r *report) of(i int) (all []asked, took time.Duration) {
 	from, to := r.windows[i].begun.Add(-prelude), r.begun.Add(r.took)
 	if i+1 < len(r.windows) {

@@ -123,7 +123,7 @@ func (s *site) configure() {
 	}
 }
 
-// before gives what runs before the restarts in the place of a program: that of the folder
+// before returns what runs before the restarts in the place of a program: that of the folder
 // GENWAY_OTHER_BIN, if there is one.
 func before(path string) string {
 	if other := os.Getenv("GENWAY_OTHER_BIN"); other != "" {

@@ -34,7 +34,7 @@ type browser struct {
 	wrong []string
 }
 
-// chromium gives the program of a browser. Without one the test says so and does not run.
+// chromium returns the program of a browser. Without one the test says so and does not run.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -187,7 +187,7 @@ func (b *browser) keys(typed, then string) {
 	}
 }
 
-// text gives the text of an element, once the page has it.
+// text returns the text of an element, once the page has it.
 func (b *browser) text(selector string) (text string) {
 	b.t.Helper()
 	b.until("read "+selector, there(selector))

@@ -186,20 +186,20 @@ func byKeyboard(b *browser, s started) {
 	b.clean()
 }
 
-// mostTabs is how many presses of Tab a page may take.
-const mostTabs = 200
+// maxTabs is how many presses of Tab a page may take.
+const maxTabs = 200
 
 // tab presses Tab until an element has the focus, which is visible.
 func (b *browser) tab(selector string) {
 	b.t.Helper()
 	b.until("reach "+selector, there(selector))
 	b.do("begin at the top", chromedp.Evaluate(`document.activeElement.blur()`, nil))
-	for range mostTabs {
+	for range maxTabs {
 		var reached bool
 		b.do("press Tab", chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q) && getComputedStyle(document.activeElement).outlineStyle !== "none"`, selector), &reached))
 		if reached {
 			return
 		}
 	}
-	b.t.Fatalf("%d presses of Tab do not lead to %s", mostTabs, selector)
+	b.t.Fatalf("%d presses of Tab do not lead to %s", maxTabs, selector)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/genway/genway/conformance/server"
 )
 
-// mostPicture bounds a picture of the documentation, in bytes.
-const mostPicture = 200 << 10
+// maxPicture bounds a picture of the documentation, in bytes.
+const maxPicture = 200 << 10
 
 // explained is a body of messages some of which chat completions cannot carry.
 const explained = `{"model": "qwen3-32b", "max_tokens": 256, "top_k": 40, "temperature": 0.2,
@@ -76,8 +76,8 @@ func TestScreenshots(t *testing.T) {
 	b.shot("requests-narrow")
 	for _, name := range []string{"requests", "request", "xray", "usage", "requests-narrow"} {
 		info, err := os.Stat(filepath.Join(dir, name+".png"))
-		if err != nil || info.Size() > mostPicture {
-			t.Errorf("%s is of %d bytes, at most %d are good: %v", name, info.Size(), mostPicture, err)
+		if err != nil || info.Size() > maxPicture {
+			t.Errorf("%s is of %d bytes, at most %d are good: %v", name, info.Size(), maxPicture, err)
 		}
 	}
 	if os.Getenv("GENWAY_SCREENSHOTS_ALL") != "" {

@@ -55,7 +55,7 @@ func start(t *testing.T, flags ...string) started {
 	return s
 }
 
-// ask makes a chat completion, and gives the status.
+// ask makes a chat completion, and returns the status.
 func (s started) ask(t *testing.T, key, body string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http+"/v1/chat/completions", bytes.NewReader([]byte(body)))

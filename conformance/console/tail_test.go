@@ -133,7 +133,7 @@ func (s started) watch(ctx context.Context, session *http.Client, key string, al
 	return fmt.Errorf("the live tail ended after %d of %d requests: %w", len(seen), all, lines.Err())
 }
 
-// signIn gives a client that is signed in.
+// signIn returns a client that is signed in.
 func (s started) signIn(t *testing.T) *http.Client {
 	t.Helper()
 	_, key, ok := strings.Cut(s.link, "#")

@@ -17,7 +17,7 @@ func Rows(all []rows.Row) map[int]int {
 	return count
 }
 
-// Booked gives the number of rows of each request, once every request that was answered whole has
+// Booked returns the number of rows of each request, once every request that was answered whole has
 // one, or after WaitLimit. A total would not do: requests that failed may have rows too. It is for
 // a load that has stopped.
 func (l *Load) Booked(db *rows.Database) map[int]int {

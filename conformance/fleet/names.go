@@ -40,7 +40,7 @@ func StartNames(tb testing.TB) *Names {
 	return n
 }
 
-// Set gives the name other addresses; none at all is a name that does not exist.
+// Set returns the name other addresses; none at all is a name that does not exist.
 func (n *Names) Set(hosts ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

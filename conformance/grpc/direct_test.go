@@ -21,7 +21,7 @@ var gateway *server.Server
 
 func TestMain(m *testing.M) { server.Main(m, &gateway) }
 
-// call invokes a method by reflection and gives its messages as JSON.
+// call invokes a method by reflection and returns its messages as JSON.
 func call(t *testing.T, target, method, body string, headers ...string) ([]string, *grpcurl.DefaultEventHandler) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

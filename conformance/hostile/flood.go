@@ -131,7 +131,7 @@ func manyRequests(p *peer) error {
 	return nil
 }
 
-// halfSent begins as many requests as a connection may have open, and gives each a piece of a
+// halfSent begins as many requests as a connection may have open, and returns each a piece of a
 // large body, as far as the connection's window goes.
 func halfSent(p *peer) error {
 	body := make([]byte, 600)

@@ -71,7 +71,7 @@ func (p *peer) drain() {
 	_, _ = io.Copy(io.Discard, p.Conn)
 }
 
-// request gives the header block of a request with further fields, on the next stream.
+// request returns the header block of a request with further fields, on the next stream.
 func (p *peer) request(more ...string) (stream uint32, block []byte) {
 	if p.stream++; p.stream > 1 {
 		p.stream++
@@ -88,7 +88,7 @@ func (p *peer) request(more ...string) (stream uint32, block []byte) {
 	return p.stream, p.block.Bytes()
 }
 
-// ask sends the head of a request and gives its stream.
+// ask sends the head of a request and returns its stream.
 func (p *peer) ask(end bool, more ...string) (uint32, error) {
 	stream, block := p.request(more...)
 	return stream, p.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block, EndHeaders: true, EndStream: end})

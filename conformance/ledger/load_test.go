@@ -28,7 +28,7 @@ type row struct {
 	Output      int    `json:"output_tokens"`
 }
 
-// usage gives the report by model, and the sum of it.
+// usage returns the report by model, and the sum of it.
 func usage(t *testing.T, data string) (byModel map[string]row, total row) {
 	t.Helper()
 	out, err := server.Output("genway", append([]string{"usage", "--by", "model", "--format", "json"}, server.At(data)...)...)

@@ -20,7 +20,7 @@ import (
 	"mvdan.cc/sh/v3/shell"
 )
 
-// run runs a command that is expected to fail, and gives its exit code and output.
+// run runs a command that is expected to fail, and returns its exit code and output.
 func run(t *testing.T, name string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path, err := server.Binary(name)

@@ -50,7 +50,7 @@ func start(t *testing.T) *hosts {
 	return h
 }
 
-// books demands that no request above first was begun twice, and gives how many failed.
+// books demands that no request above first was begun twice, and returns how many failed.
 func (h *hosts) books(t *testing.T, load *fleet.Load, first int) int {
 	t.Helper()
 	load.Stop()

@@ -59,7 +59,7 @@ func fourClicks(t *testing.T, on bases) {
 	})
 }
 
-// awaitExample waits for an example of a query's series, and gives its trace.
+// awaitExample waits for an example of a query's series, and returns its trace.
 func awaitExample(t *testing.T, at, expr string) string {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)

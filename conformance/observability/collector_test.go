@@ -60,7 +60,7 @@ func collected(t *testing.T, _ bases) {
 	}
 }
 
-// startCollector starts a collector in front of a receiver, and gives both, the collector by where
+// startCollector starts a collector in front of a receiver, and returns both, the collector by where
 // it listens for each protocol.
 func startCollector(t *testing.T, program, config string) (got *otlp.Receiver, at map[string]string) {
 	t.Helper()

@@ -27,7 +27,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// post sends a body to chat completions and gives the answer, which the test's end closes.
+// post sends a body to chat completions and returns the answer, which the test's end closes.
 func (r *rig) post(ctx context.Context, t *testing.T, body string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL()+"/v1/chat/completions", strings.NewReader(body))

@@ -191,7 +191,7 @@ func (r *rig) list(ctx context.Context, group, key string) (int, error) {
 	return resp.StatusCode, err
 }
 
-// call makes a call and gives what was seen.
+// call makes a call and returns what was seen.
 func (r *rig) call(t *testing.T, protocol, model string, stream bool) caller.Seen {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), patience)

@@ -53,7 +53,7 @@ func scraped(t *testing.T, dir string) string {
 	return web.Listener.Addr().String()
 }
 
-// metricsOfSocket gives the metrics of a socket, in the form that is accepted.
+// metricsOfSocket returns the metrics of a socket, in the form that is accepted.
 func metricsOfSocket(ctx context.Context, socket, accept string) (kind string, body []byte, err error) {
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -72,7 +72,7 @@ func metricsOfSocket(ctx context.Context, socket, accept string) (kind string, b
 	return resp.Header.Get("Content-Type"), body, err
 }
 
-// startPrometheus starts one that scrapes each side in both forms, and gives its address.
+// startPrometheus starts one that scrapes each side in both forms, and returns its address.
 func startPrometheus(t *testing.T, dir, targets string, sides []string) string {
 	t.Helper()
 	path := program(t, "prometheus")
@@ -139,7 +139,7 @@ func query(ctx context.Context, at, text string) ([]result, error) {
 	return answer.Data.Result, nil
 }
 
-// dashboards gives the queries of the dashboards by their dashboard and panel.
+// dashboards returns the queries of the dashboards by their dashboard and panel.
 func dashboards(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "deploy", "observability", "dashboards", "*.json"))

@@ -77,7 +77,7 @@ var (
 	labelOf    = regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`)
 )
 
-// scrapeSide gives the samples of a side, and the kind of each family by its name.
+// scrapeSide returns the samples of a side, and the kind of each family by its name.
 func (r *rig) scrapeSide(t *testing.T, side string) (all []sample, kinds map[string]string) {
 	t.Helper()
 	ctx, done := context.WithTimeout(t.Context(), patience)

@@ -121,7 +121,7 @@ func documentedSpans(t *testing.T, _ bases) {
 	})
 }
 
-// named makes a request with an id of the caller's, and gives ours.
+// named makes a request with an id of the caller's, and returns ours.
 func (r *rig) named(t *testing.T) (id string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t), http.MethodPost, r.URL()+"/v1/chat/completions", strings.NewReader(fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"hi"}]}`, vendors.Model(vendors.Answer, "traced", 4))))

@@ -68,7 +68,7 @@ func (s *seenUpstream) watch(r *http.Request) {
 	s.all = append(s.all, r.Header.Clone())
 }
 
-// at gives those of one request, the last for -1.
+// at returns those of one request, the last for -1.
 func (s *seenUpstream) at(i int) http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *seenUpstream) at(i int) http.Header {
 	return s.all[i]
 }
 
-// ask makes a streamed chat request within a trace, and gives the gateway's id of it.
+// ask makes a streamed chat request within a trace, and returns the gateway's id of it.
 func ask(t *testing.T, r *rig, model, key, flags string) (id, body string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":%q}]}`, model, prompt)

@@ -19,7 +19,7 @@ func weatherTools() []openai.ChatCompletionToolUnionParam {
 	}
 }
 
-// called gives an answer's calls; it must have ended for them.
+// called returns an answer's calls; it must have ended for them.
 func called(t *testing.T, answer *openai.ChatCompletion, count int) []openai.ChatCompletionMessageToolCallUnion {
 	t.Helper()
 	choice := answer.Choices[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// respondStreamed folds a stream with the SDK's accumulator, and gives the response
+// respondStreamed folds a stream with the SDK's accumulator, and returns the response
 // it ends with, the accumulator's view of the deltas before it, and the events' types.
 func respondStreamed(t *testing.T, params responses.ResponseNewParams) (*responses.Response, responses.ResponseAccumulatorSnapshot, []string) {
 	t.Helper()

@@ -23,7 +23,7 @@ func responseTools() []responses.ToolUnionParam {
 	}
 }
 
-// functionCalls gives an answer's calls, which are items of their own.
+// functionCalls returns an answer's calls, which are items of their own.
 func functionCalls(t *testing.T, answer *responses.Response, count int) []responses.ResponseFunctionToolCall {
 	t.Helper()
 	var calls []responses.ResponseFunctionToolCall
@@ -69,7 +69,7 @@ func TestResponsesToolLoop(t *testing.T) {
 	check.Contains(t, second.OutputText(), "get_weather returned", "18 degrees and sunny", "San Francisco")
 }
 
-// TestResponsesToolResultWithImage gives a result as parts, as coding agents do.
+// TestResponsesToolResultWithImage returns a result as parts, as coding agents do.
 func TestResponsesToolResultWithImage(t *testing.T) {
 	t.Parallel()
 	png := picture.PNG(t, 7, 5)

@@ -139,7 +139,7 @@ func itemFaults(document any, member string) (all []string) {
 	return all
 }
 
-// ask posts a body to the gateway of a kind and gives the answer, read whole.
+// ask posts a body to the gateway of a kind and returns the answer, read whole.
 func ask(t *testing.T, kind, path string, body object) (int, string) {
 	t.Helper()
 	g := ways.ByKind[kind]

@@ -56,7 +56,7 @@ type Export struct {
 	Delta bool
 }
 
-// Start starts a receiver and gives its endpoint for each protocol of OTLP, by the words of
+// Start starts a receiver and returns its endpoint for each protocol of OTLP, by the words of
 // OTEL_EXPORTER_OTLP_PROTOCOL. The test's end stops it.
 func Start(tb testing.TB) (r *Receiver, endpoints map[string]string) {
 	tb.Helper()

@@ -29,7 +29,7 @@ func (r *Receiver) Await(tb testing.TB, what string, enough func(spans []*tracep
 	}
 }
 
-// Trace waits for so many spans of a trace and gives them, by beginning.
+// Trace waits for so many spans of a trace and returns them, by beginning.
 func (r *Receiver) Trace(tb testing.TB, id string, n int) []*tracepb.Span {
 	tb.Helper()
 	var found []*tracepb.Span
@@ -48,7 +48,7 @@ func (r *Receiver) Trace(tb testing.TB, id string, n int) []*tracepb.Span {
 	return found
 }
 
-// Attribute gives an attribute of a span as text.
+// Attribute returns an attribute of a span as text.
 func Attribute(s *tracepb.Span, name string) string {
 	for _, a := range s.GetAttributes() {
 		if a.GetKey() == name {
@@ -58,7 +58,7 @@ func Attribute(s *tracepb.Span, name string) string {
 	return ""
 }
 
-// Event gives the event of a name; nil for none.
+// Event returns the event of a name; nil for none.
 func Event(s *tracepb.Span, name string) *tracepb.Span_Event {
 	for _, e := range s.GetEvents() {
 		if e.GetName() == name {

@@ -104,7 +104,7 @@ func (d deployed) checkDocker(words []string) string {
 	return ""
 }
 
-// service gives what compose.yaml says of a service.
+// service returns what compose.yaml says of a service.
 func (d deployed) service(name string) string {
 	for _, found := range service.FindAllStringSubmatch(d.compose, -1) {
 		if found[1] == name {

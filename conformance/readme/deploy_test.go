@@ -12,7 +12,7 @@ import (
 
 const root = "../.."
 
-// read gives a file of the repository.
+// read returns a file of the repository.
 func read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
@@ -22,7 +22,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// consoleLines gives the commands of a README's console blocks: what follows the prompt, with the
+// consoleLines returns the commands of a README's console blocks: what follows the prompt, with the
 // lines that continue it.
 func consoleLines(text string) []string {
 	var found []string
@@ -40,7 +40,7 @@ func consoleLines(text string) []string {
 	return found
 }
 
-// calls gives the words of each program that a line runs, without quotes, pipes and substitutions.
+// calls returns the words of each program that a line runs, without quotes, pipes and substitutions.
 func calls(t *testing.T, line string) [][]string {
 	t.Helper()
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")

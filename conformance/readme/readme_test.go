@@ -28,7 +28,7 @@ var gateway *server.Server
 
 func TestMain(m *testing.M) { server.Main(m, &gateway) }
 
-// blocks gives the README's fenced blocks of one language.
+// blocks returns the README's fenced blocks of one language.
 func blocks(t *testing.T, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

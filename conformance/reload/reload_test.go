@@ -68,7 +68,7 @@ routes:
 	}
 }
 
-// ask makes one request and gives what the upstream was sent.
+// ask makes one request and returns what the upstream was sent.
 func ask(s *server.Server, stream bool) (string, error) {
 	body := fmt.Sprintf(`{"model":"asked","stream":%t,"messages":[{"role":"user","content":"Who are you?"}]}`, stream)
 	req, err := http.NewRequest(http.MethodPost, s.URL()+"/v1/chat/completions", strings.NewReader(body))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// balancer gives each request to the next edge that says to be ready.
+// balancer returns each request to the next edge that says to be ready.
 type balancer struct {
 	backends []*backend
 	turn     atomic.Int64
@@ -63,7 +63,7 @@ func isReady(ctx context.Context, address string) bool {
 
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// next gives the address for a request; the first one if none is ready.
+// next returns the address for a request; the first one if none is ready.
 func (b *balancer) next() string {
 	n := len(b.backends)
 	start := int(b.turn.Add(1))

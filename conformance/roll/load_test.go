@@ -124,7 +124,7 @@ func (l *load) ask(ctx context.Context, body string) (string, error) {
 	return string(text), err
 }
 
-// quantile gives how long requests took.
+// quantile returns how long requests took.
 func (l *load) quantile(q float64) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -69,10 +69,10 @@ func Lock(tb testing.TB, file string) (unlock func()) {
 
 const columns = "request_id, key_id, protocol, method, model, outcome, reason, upstream, usage_source, attempts, input_tokens, output_tokens, cost"
 
-// Ledger gives all rows.
+// Ledger returns all rows.
 func (d *Database) Ledger(tb testing.TB) []Row { tb.Helper(); return d.rows(tb, "") }
 
-// InFlight gives the rows of requests in flight.
+// InFlight returns the rows of requests in flight.
 func (d *Database) InFlight(tb testing.TB) []Row {
 	tb.Helper()
 	return d.rows(tb, " WHERE outcome = 'open'")
@@ -93,7 +93,7 @@ func (d *Database) rows(tb testing.TB, where string) []Row {
 	return all
 }
 
-// Dump gives the text of each row of each table, a line each: bytes as hexadecimal digits.
+// Dump returns the text of each row of each table, a line each: bytes as hexadecimal digits.
 func (d *Database) Dump(tb testing.TB) string {
 	tb.Helper()
 	catalogue := "SELECT name FROM sqlite_master WHERE type = 'table'"

@@ -17,7 +17,7 @@ import (
 const buildTimeout = 10 * time.Minute
 
 // Binary builds one of the commands (genway, genway-core, genway-edge), once per
-// test process, and gives the file's path, which stays as it is if the source changes. Under the race detector the command has
+// test process, and returns the file's path, which stays as it is if the source changes. Under the race detector the command has
 // it too: a race makes the command exit with a code other than 0.
 //
 // From then on GENWAY_CONSOLE is off for the programs that this process starts, unless its own
@@ -31,7 +31,7 @@ func Binary(name string) (string, error) {
 	return binaries.build("./cmd/" + name)
 }
 
-// Output runs a command to its end and gives its standard output. An exit code other
+// Output runs a command to its end and returns its standard output. An exit code other
 // than 0 is an error that carries the standard error.
 func Output(name string, args ...string) (string, error) {
 	path, err := Binary(name)

@@ -51,7 +51,7 @@ func AddNodeCore(w *Ways) error {
 	return err
 }
 
-// nodePackages gives the folder of the example, with its packages installed, and the variable PATH
+// nodePackages returns the folder of the example, with its packages installed, and the variable PATH
 // that its programs are found by.
 func nodePackages() (dir, path string, err error) {
 	root, err := repository()

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// NodePath gives the folder of a Node.js of version 20 or later, which has npm in the same folder or
+// NodePath returns the folder of a Node.js of version 20 or later, which has npm in the same folder or
 // on PATH: the one on PATH, or the one that scripts/test-deps has put into the user's cache. A caller
 // puts the folder ahead of PATH. The error says what is missing.
 func NodePath() (string, error) {
@@ -27,7 +27,7 @@ func NodePath() (string, error) {
 	return "", missing
 }
 
-// modernNode gives the folder of node, if it is of version 20 or later and npm exists.
+// modernNode returns the folder of node, if it is of version 20 or later and npm exists.
 func modernNode(node, npm string) (string, error) {
 	node, err := exec.LookPath(node)
 	if err != nil {

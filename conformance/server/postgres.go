@@ -11,7 +11,7 @@ func StartPostgres(tb testing.TB) *Postgres {
 	return &Postgres{startServant(tb)}
 }
 
-// Database makes an empty database and gives its URL, a Data of Options.
+// Database makes an empty database and returns its URL, a Data of Options.
 func (p *Postgres) Database(tb testing.TB) string {
 	tb.Helper()
 	return p.ask(tb, "database")

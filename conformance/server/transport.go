@@ -76,7 +76,7 @@ func setTransport(dir string) error {
 	return errors.Join(issued.Write(cert, key), ca.Write(roots), os.Setenv("SSL_CERT_FILE", roots))
 }
 
-// encrypted gives the flags of an edge with the certificate of the tests, if they have one
+// encrypted returns the flags of an edge with the certificate of the tests, if they have one
 // and the flags none of their own.
 func (o Options) encrypted(flags []string) []string {
 	if o.Cleartext || slices.Contains(flags, "--http-cert") {
@@ -85,7 +85,7 @@ func (o Options) encrypted(flags []string) []string {
 	return slices.Concat(through.certificate, flags)
 }
 
-// HTTP1 gives a client that speaks HTTP/1.1 whatever the transport of the tests, for what
+// HTTP1 returns a client that speaks HTTP/1.1 whatever the transport of the tests, for what
 // HTTP/2 does not have and for listeners of metrics, which speak nothing else. Each call makes a connection.
 func HTTP1() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols), DisableKeepAlives: true}

@@ -155,7 +155,7 @@ func operations() []operation {
 	}
 }
 
-// through gives the operations at the gateway whose upstream is of the kind: their paths
+// through returns the operations at the gateway whose upstream is of the kind: their paths
 // are whole URLs.
 func through(kind string) []operation {
 	all := operations()

@@ -104,7 +104,7 @@ func (d documented) response(pointer string) (object, string) {
 	return found, pointer
 }
 
-// data gives the data of each event of a stream.
+// data returns the data of each event of a stream.
 func data(raw string) []string {
 	var all []string
 	for line := range strings.Lines(raw) {

@@ -134,7 +134,7 @@ func (s *Server) Stayed() []int {
 	return slices.Clone(s.stayed)
 }
 
-// called counts a call, and gives what it may wait for: a Release that comes after.
+// called counts a call, and returns what it may wait for: a Release that comes after.
 func (s *Server) called(n int) (calls int, held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -83,7 +83,7 @@ func text(s string) []*genwayv1.Part {
 	return []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: s}}}}
 }
 
-// explain gives what the contract says of a failed call: why, and the request to ask about.
+// explain returns what the contract says of a failed call: why, and the request to ask about.
 func explain(err error) string {
 	for _, detail := range status.Convert(err).Details() {
 		if d, ok := detail.(*genwayv1.ErrorDetail); ok {

@@ -37,7 +37,7 @@ func TestImagesAreBuiltOfAllTheProgramsNeed(t *testing.T) {
 	}
 }
 
-// keptFolders gives the folders and files that the lines of a .dockerignore keep.
+// keptFolders returns the folders and files that the lines of a .dockerignore keep.
 func keptFolders(ignored string) []string {
 	var kept []string
 	for line := range strings.Lines(ignored) {
@@ -48,7 +48,7 @@ func keptFolders(ignored string) []string {
 	return kept
 }
 
-// left gives the first folders, below a root, of the files that are not kept, each once.
+// left returns the first folders, below a root, of the files that are not kept, each once.
 func left(files []string, root string, kept []string) []string {
 	var missing []string
 	for _, file := range files {

@@ -240,7 +240,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// vacuous gives the imports that rules forbid although nothing in the module could import them:
+// vacuous returns the imports that rules forbid although nothing in the module could import them:
 // packages of ours that do not exist, and libraries that no package uses. Such a rule guards
 // nothing, as one does that names a library which was replaced by another.
 func (m module) vacuous(rules []rule) []string {

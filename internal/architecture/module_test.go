@@ -67,7 +67,7 @@ func load(t *testing.T) module {
 	return m
 }
 
-// broken gives, for each package that pkg may not reach, one shortest chain of
+// broken returns, for each package that pkg may not reach, one shortest chain of
 // imports that reaches it, from pkg to the package itself.
 func (m module) broken(r rule, start pkg) [][]string {
 	var chains [][]string

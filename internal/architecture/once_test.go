@@ -46,7 +46,7 @@ func TestOnePlaceForPatternsAndExtraJSON(t *testing.T) {
 	}
 }
 
-// elsewhere gives the places of a file of package pkg that match patterns or take extra_json apart without the
+// elsewhere returns the places of a file of package pkg that match patterns or take extra_json apart without the
 // package for it, as "line: what to do".
 func elsewhere(t *testing.T, path, pkg string) []string {
 	t.Helper()
@@ -83,7 +83,7 @@ func elsewhere(t *testing.T, path, pkg string) []string {
 	return places
 }
 
-// matchesNames reports whether a function takes a pattern and another text, and gives a bool.
+// matchesNames reports whether a function takes a pattern and another text, and returns a bool.
 func matchesNames(f *ast.FuncType) bool {
 	if f.Results == nil || len(f.Results.List) != 1 || !isIdent(f.Results.List[0].Type, "bool") {
 		return false

@@ -26,7 +26,7 @@ var (
 	isTest = regexp.MustCompile(`^(Test|Fuzz)`)
 )
 
-// unheld gives what is wrong with the last column of the table: names in backquotes, of which each test is
+// unheld returns what is wrong with the last column of the table: names in backquotes, of which each test is
 // one of the package before it. A name that ends in … is the beginning of several. tests gives the text of
 // a folder's Go files; false if it has none.
 func unheld(text string, tests func(folder string) (string, bool)) []string {
@@ -67,7 +67,7 @@ func has(source, name string) bool {
 	return strings.Contains(source, "func "+function+"(") && (!isCase || strings.Contains(source, `"`+id+`"`))
 }
 
-// testsOf gives the text of folders below a root, with that of the folders in them. Files other than tests count too:
+// testsOf returns the text of folders below a root, with that of the folders in them. Files other than tests count too:
 // core/store/storetest has its suite in them.
 func testsOf(t *testing.T, root string) func(folder string) (string, bool) {
 	return func(folder string) (string, bool) {

@@ -121,7 +121,7 @@ func TestProtocolsAreNamedAtHome(t *testing.T) {
 // codecs begins the paths of codecs. That of images is one of requests and not of a protocol among several.
 const codecs, images = "github.com/genway/genway/codec/", "images"
 
-// named gives the places in a file that name a protocol, as "line LINE: WHAT".
+// named returns the places in a file that name a protocol, as "line LINE: WHAT".
 func named(t *testing.T, path string, names []string, otherWords bool) []string {
 	t.Helper()
 	files := token.NewFileSet()

@@ -28,7 +28,7 @@ type Arena struct {
 	held []func()
 }
 
-// Make gives memory of n bytes, with anything in it.
+// Make returns memory of n bytes, with anything in it.
 func (a *Arena) Make(n int) []byte {
 	if a == nil || n < Least || n > most {
 		return make([]byte, n)
@@ -42,8 +42,8 @@ func (a *Arena) Make(n int) []byte {
 	return (*b)[:n:n]
 }
 
-// Grow gives memory of n bytes that begins with what is in b, the last memory that was
-// made, and gives b back. Nothing may look at b any more.
+// Grow returns memory of n bytes that begins with what is in b, the last memory that was
+// made, and returns b back. Nothing may look at b any more.
 func (a *Arena) Grow(b []byte, n int) []byte {
 	larger := a.Make(n)
 	copy(larger, b)
@@ -84,7 +84,7 @@ func (a *Arena) Drop() {
 // Used says that there is memory to be given back.
 func (a *Arena) Used() bool { return a != nil && len(a.used) > 0 }
 
-// Free gives all memory back.
+// Free returns all memory back.
 func (a *Arena) Free() {
 	if a == nil {
 		return
@@ -108,7 +108,7 @@ func give(b *[]byte) {
 // given stays empty.
 var tiers [4 * 64]sync.Pool
 
-// tierOf gives the tier of memory for n bytes, and how large it is.
+// tierOf returns the tier of memory for n bytes, and how large it is.
 func tierOf(n int) (tier, size int) {
 	power := bits.Len(uint(n-1)) - 1
 	quarter := 1 << power / 4
@@ -118,10 +118,10 @@ func tierOf(n int) (tier, size int) {
 
 type key struct{}
 
-// With gives a context whose calls use the arena.
+// With returns a context whose calls use the arena.
 func With(ctx context.Context, a *Arena) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// Of gives the arena of a context; nil when it has none.
+// Of returns the arena of a context; nil when it has none.
 func Of(ctx context.Context) *Arena {
 	a, _ := ctx.Value(key{}).(*Arena)
 	return a

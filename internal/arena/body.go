@@ -34,12 +34,12 @@ func (b *Body) Release() {
 
 type bodyKey struct{}
 
-// WithBody gives a context whose calls send what is in a body.
+// WithBody returns a context whose calls send what is in a body.
 func WithBody(ctx context.Context, b *Body) context.Context {
 	return context.WithValue(ctx, bodyKey{}, b)
 }
 
-// BodyOf gives the body that the calls of a context send; nil for none.
+// BodyOf returns the body that the calls of a context send; nil for none.
 func BodyOf(ctx context.Context) *Body {
 	b, _ := ctx.Value(bodyKey{}).(*Body)
 	return b

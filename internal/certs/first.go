@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// First gives when the first of certificates ends; false for none.
+// First returns when the first of certificates ends; false for none.
 func First(leaves map[string]*x509.Certificate) (time.Time, bool) {
 	var first time.Time
 	for _, leaf := range leaves {
@@ -16,7 +16,7 @@ func First(leaves map[string]*x509.Certificate) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// First gives when the first of the files' certificates ends; false for none and for a nil
+// First returns when the first of the files' certificates ends; false for none and for a nil
 // Source.
 func (s *Source) First() (time.Time, bool) {
 	if s == nil {

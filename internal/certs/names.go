@@ -10,7 +10,7 @@ import (
 // maxNames bounds the names of one certificate, in bytes: they travel with each call.
 const maxNames = 8 << 10
 
-// Names gives the names by which a certificate is recognised: its fingerprint (sha256:HEX), and the
+// Names returns the names by which a certificate is recognised: its fingerprint (sha256:HEX), and the
 // names of its subjectAltName (dns:NAME, uri:URI, email:ADDRESS), domains in lower case.
 // Its subject is no name (RFC 9525, section 2). Names with characters other than visible
 // ASCII are left out, as are those beyond 8 KiB.
@@ -37,7 +37,7 @@ func Names(c *x509.Certificate) []string {
 	return names
 }
 
-// lowerDomain gives an email address with its domain in lower case; what is before the @
+// lowerDomain returns an email address with its domain in lower case; what is before the @
 // may differ by case (RFC 5321, section 2.4).
 func lowerDomain(address string) string {
 	at := strings.LastIndexByte(address, '@')

@@ -56,7 +56,7 @@ func ReadAuthorities(file string) ([]*x509.Certificate, error) {
 // begin is how each PEM block begins, at the beginning of a line.
 const begin = "-----BEGIN "
 
-// parse gives the certificates of a file: at least one. A file with a block that is damaged or without its
+// parse returns the certificates of a file: at least one. A file with a block that is damaged or without its
 // end is refused as a whole. encoding/pem passes over such blocks, so that a file which is being written, or
 // which a full disk has cut off, would lose the authorities or issuers at its end.
 func parse(file string, text []byte) ([]*x509.Certificate, error) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Server gives the configuration of a listener that shows the source's certificates. If
+// Server returns the configuration of a listener that shows the source's certificates. If
 // the source has authorities, clients are asked for a certificate; one that is shown must
 // be of an authority, none need be. It serves TLS 1.2 and later, and of the protocols that
 // base names (NextProtos) one is chosen. base is not kept.
@@ -55,7 +55,7 @@ func exactly(certificates []tls.Certificate) func(*tls.ClientHelloInfo) (*tls.Ce
 	}
 }
 
-// Client gives the configuration of one connection to a server, as of now: it is believed
+// Client returns the configuration of one connection to a server, as of now: it is believed
 // if it is of one of the source's authorities, or of the system's if no file of them is
 // named, and shown the source's certificate if there is one.
 func (s *Source) Client(base *tls.Config) *tls.Config {

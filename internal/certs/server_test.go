@@ -35,7 +35,7 @@ func TestExactNamesComeFirst(t *testing.T) {
 	}
 }
 
-// shown gives the names of the certificate that a client gets who asks for a name.
+// shown returns the names of the certificate that a client gets who asks for a name.
 func shown(t *testing.T, config *tls.Config, name string) []string {
 	t.Helper()
 	client, server := net.Pipe()

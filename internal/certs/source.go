@@ -55,7 +55,7 @@ func Open(files Files) (*Source, error) {
 	return s, nil
 }
 
-// Current gives what the files hold. It may be called at any time.
+// Current returns what the files hold. It may be called at any time.
 func (s *Source) Current() *Contents { return s.current.Load() }
 
 func (f Files) names() []string {

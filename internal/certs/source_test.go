@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// follow has a source followed until the test ends, and gives what is logged.
+// follow has a source followed until the test ends, and returns what is logged.
 func follow(t *testing.T, s *certs.Source) *logged {
 	t.Helper()
 	log := &logged{}

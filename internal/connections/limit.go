@@ -36,7 +36,7 @@ const (
 	PerAddress Limit = "address"
 )
 
-// NewListener gives a listener that closes the connections beyond the limits as soon as they
+// NewListener returns a listener that closes the connections beyond the limits as soon as they
 // are accepted, without an answer: each answer would need a connection more.
 func NewListener(l net.Listener, config Config) net.Listener {
 	return &listener{Listener: l, config: config, from: map[netip.Addr]int{}}
@@ -51,7 +51,7 @@ type listener struct {
 	from map[netip.Addr]int // how many are open, for those with any that count
 }
 
-// Accept gives the next connection within the limits.
+// Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -86,7 +86,7 @@ func (l *listener) counted(from net.Addr) netip.Addr {
 	return address
 }
 
-// admit counts a connection, or gives the limit that it is beyond.
+// admit counts a connection, or returns the limit that it is beyond.
 func (l *listener) admit(address netip.Addr) Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,5 +135,5 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// NetConn gives the connection below.
+// NetConn returns the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }

@@ -23,7 +23,7 @@ type Notices struct {
 	since  map[string]int // by reason, since the last line
 }
 
-// NewNotices gives the notices of a port. count may be nil.
+// NewNotices returns the notices of a port. count may be nil.
 func NewNotices(log *slog.Logger, port string, count func(port, reason string)) *Notices {
 	return &Notices{log: log, port: port, count: count, since: map[string]int{}}
 }

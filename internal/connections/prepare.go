@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Prepare gives a listener whose connections are prepared ahead of Accept, each beside the
+// Prepare returns a listener whose connections are prepared ahead of Accept, each beside the
 // others: by a handshake, or by reading a header. prepare gives the connection to accept, or
 // nil for one that it has closed. Its context ends when the listener is closed.
 func Prepare(l net.Listener, prepare func(context.Context, net.Conn) net.Conn) net.Listener {
@@ -61,7 +61,7 @@ func (p *prepared) give(a accepted) {
 	}
 }
 
-// Accept gives the next connection that is prepared.
+// Accept returns the next connection that is prepared.
 func (p *prepared) Accept() (net.Conn, error) {
 	select {
 	case a := <-p.accepted:

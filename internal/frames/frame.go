@@ -60,7 +60,7 @@ type reader struct {
 	skip int // bytes of the current frame's payload that are to come
 }
 
-// next gives the next frame and the bytes behind its head; whole is false at the end of p.
+// next returns the next frame and the bytes behind its head; whole is false at the end of p.
 func (r *reader) next(p []byte) (rest []byte, f frame, whole bool) {
 	skipped := min(r.skip, len(p))
 	r.skip -= skipped

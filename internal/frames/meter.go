@@ -31,7 +31,7 @@ type Meter struct {
 	trusted  atomic.Bool
 }
 
-// New gives the meter of a connection whose preface has been read.
+// New returns the meter of a connection whose preface has been read.
 func New() *Meter {
 	m := &Meter{begun: time.Now()}
 	m.balance.Store(Burst)

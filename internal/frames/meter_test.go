@@ -9,14 +9,14 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// written gives the bytes of frames.
+// written returns the bytes of frames.
 func written(write func(*http2.Framer)) []byte {
 	var b bytes.Buffer
 	write(http2.NewFramer(&b, nil))
 	return b.Bytes()
 }
 
-// taken gives how many times the meter takes the frames, up to a limit, cut in pieces.
+// taken returns how many times the meter takes the frames, up to a limit, cut in pieces.
 func taken(m *Meter, piece, limit int, frames func(n int) []byte) int {
 	for n := range limit {
 		for p := frames(n); len(p) > 0; {

@@ -12,13 +12,13 @@ const (
 	// calmWindow is how many requests are admitted before the dispatcher looks whether the process has
 	// room, and standingWindow how many are while the queue is standing.
 	calmWindow, standingWindow = 64, 4
-	// leastPerProcessor is how many requests a second are admitted for each processor even when there
+	// minPerProcessor is how many requests a second are admitted for each processor even when there
 	// is no room: a process that has few requests and is busy all the same has other work, which is not
 	// shortened by refusing them.
-	leastPerProcessor = 50
+	minPerProcessor = 50
 )
 
-// attend begins to admit requests by what the process has room for. The function that it gives ends that:
+// attend begins to admit requests by what the process has room for. The function that it returns ends that:
 // all that wait are admitted, and all that come.
 func (g *Gate) attend(ctx context.Context) (end func()) {
 	if g.config.Delay < 0 {
@@ -124,7 +124,7 @@ func (g *Gate) serve(now, last time.Time, took time.Duration) (_ time.Time, agai
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	room, window := took < g.config.Delay, int64(0)
-	least := time.Second / leastPerProcessor / time.Duration(runtime.GOMAXPROCS(0))
+	least := time.Second / minPerProcessor / time.Duration(runtime.GOMAXPROCS(0))
 	switch w := q.held.oldest; {
 	case q.size > 0 && (room || now.Sub(last) >= least):
 		last = now

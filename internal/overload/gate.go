@@ -46,7 +46,7 @@ const (
 	signals
 )
 
-// String gives the signal's name in logs and metrics.
+// String returns the signal's name in logs and metrics.
 func (s Signal) String() string {
 	return [...]string{"processor", "memory", "bodies", "core", "upstream"}[s]
 }
@@ -98,7 +98,7 @@ func New(config Config) *Gate {
 	return g
 }
 
-// Admit gives nil, or the refusal of a request of that priority: a *fault.Error that all
+// Admit returns nil, or the refusal of a request of that priority: a *fault.Error that all
 // callers share and must not change. While the process has no room it waits, for 2 s at most; it
 // refuses a request whose ctx ends.
 func (g *Gate) Admit(ctx context.Context, p Priority) error {
@@ -118,7 +118,7 @@ func (g *Gate) Admit(ctx context.Context, p Priority) error {
 	return nil
 }
 
-// Refuse counts a request that is refused for a signal, and gives the refusal.
+// Refuse counts a request that is refused for a signal, and returns the refusal.
 func (g *Gate) Refuse(signal Signal, p Priority) error {
 	if g == nil {
 		return refusals[0]

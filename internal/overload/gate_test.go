@@ -35,7 +35,7 @@ func (s *signal) collect() {
 	s.collected.Add(1)
 }
 
-// running gives a gate that runs, in the time of a synctest bubble, its signals, and its processor.
+// running returns a gate that runs, in the time of a synctest bubble, its signals, and its processor.
 func running(t *testing.T, config Config) (*Gate, *signal, *processor) {
 	t.Helper()
 	s := &signal{}
@@ -63,7 +63,7 @@ func running(t *testing.T, config Config) (*Gate, *signal, *processor) {
 	return g, s, cpu
 }
 
-// offer asks for requests at a rate for a while, each in a goroutine of its own, and gives how many
+// offer asks for requests at a rate for a while, each in a goroutine of its own, and returns how many
 // were admitted when all are.
 func offer(g *Gate, p Priority, perSecond int, lasts time.Duration) int {
 	var admitted atomic.Int64
@@ -215,7 +215,7 @@ func TestHeldRefusals(t *testing.T) {
 			return time.Since(begin)
 		}
 		perHold := refusalsPerProcessor * runtime.GOMAXPROCS(0)
-		if waited := wait(t.Context(), min(mostHeld, 4*perHold)); waited < longestHold*9/10 || waited > longestHold {
+		if waited := wait(t.Context(), min(maxHeld, 4*perHold)); waited < longestHold*9/10 || waited > longestHold {
 			t.Errorf("the answers waited for %v", waited)
 		}
 		ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
@@ -261,7 +261,7 @@ func TestHeldRefusalsAreSpread(t *testing.T) {
 	})
 }
 
-// Answers do not wait for a processor that has nothing else to do. They come one by one, as fast as it gives
+// Answers do not wait for a processor that has nothing else to do. They come one by one, as fast as it returns
 // them.
 func TestIdleProcessorAnswersRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

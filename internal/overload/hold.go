@@ -13,10 +13,10 @@ const (
 	refusalsPerProcessor = 2000
 	// holdBurst is how many refusals may come at once, as the time that they are good for.
 	holdBurst = 100 * time.Millisecond
-	// longestHold bounds the wait for the answer, and mostHeld how many wait at once: each
+	// longestHold bounds the wait for the answer, and maxHeld how many wait at once: each
 	// costs some 10 KiB beside its connection.
 	longestHold = 500 * time.Millisecond
-	mostHeld    = 8192
+	maxHeld     = 8192
 )
 
 // Hold waits before a refusal is answered while there are so many that to answer all at
@@ -35,7 +35,7 @@ func (g *Gate) Hold(ctx context.Context, since time.Time) {
 		return
 	}
 	defer g.held.Add(-1)
-	if g.held.Add(1) > mostHeld {
+	if g.held.Add(1) > maxHeld {
 		return
 	}
 	q, w := &g.queue, &waiter{since: now, turn: make(chan struct{})}
@@ -58,7 +58,7 @@ func (g *Gate) Hold(ctx context.Context, since time.Time) {
 	}
 }
 
-// holdFor counts a refusal by GCRA, and gives how long its answer is to wait. Those that
+// holdFor counts a refusal by GCRA, and returns how long its answer is to wait. Those that
 // would wait for longer than the longest time are not counted: they come at the rate of their
 // callers. They wait for half of it and more, each for another time: those that came at once
 // would otherwise come again at once.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MemoryLimit gives how much memory this process may use, in bytes: GOMEMLIMIT, else nine
+// MemoryLimit returns how much memory this process may use, in bytes: GOMEMLIMIT, else nine
 // tenths of what its cgroup may use, which fromGroup reports; 0 where nothing bounds it.
 func MemoryLimit() (bytes int64, fromGroup bool) {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
@@ -23,7 +23,7 @@ func MemoryLimit() (bytes int64, fromGroup bool) {
 	return limit / 10 * 9, limit > 0
 }
 
-// groupLimit gives the least memory limit of a cgroup and those above it; 0 for none. own
+// groupLimit returns the least memory limit of a cgroup and those above it; 0 for none. own
 // is /proc/self/cgroup, as of cgroups(7).
 func groupLimit(root, own string) (least int64) {
 	for line := range strings.Lines(own) {

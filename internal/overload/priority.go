@@ -11,7 +11,7 @@ const (
 	priorities
 )
 
-// String gives the word of the setting.
+// String returns the word of the setting.
 func (p Priority) String() string {
 	if p == Batch {
 		return "batch"

@@ -18,7 +18,7 @@ type processor struct {
 
 func newProcessor() *processor { return &processor{free: time.Now()} }
 
-// work gives it more to do, and when that will be done.
+// work returns it more to do, and when that will be done.
 func (p *processor) work(lasts time.Duration) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()

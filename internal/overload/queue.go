@@ -61,15 +61,15 @@ const (
 	standsFor = 500 * time.Millisecond
 	// fewPerProcessor are few requests that wait, for each processor.
 	fewPerProcessor = 16
-	// mostWaiting bounds the queue: each request in it has a goroutine and a connection.
-	mostWaiting = 8192
+	// maxWaiting bounds the queue: each request in it has a goroutine and a connection.
+	maxWaiting = 8192
 )
 
 func (q *queue) isStanding(now time.Time) bool { return now.Before(q.standing) }
 
 // join puts a request at the end, and says for how long it may wait; nil if there is no place.
 func (q *queue) join(now time.Time, p Priority) (*waiter, time.Duration) {
-	if q.size >= mostWaiting {
+	if q.size >= maxWaiting {
 		q.standing = now.Add(standsFor)
 		return nil, 0
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// order gives the requests in the order in which a queue admits them.
+// order returns the requests in the order in which a queue admits them.
 func order(q *queue, now time.Time, all []*waiter) (order []int) {
 	for q.size > 0 {
 		q.next(now)
@@ -75,7 +75,7 @@ func TestLeaving(t *testing.T) {
 func TestFullQueue(t *testing.T) {
 	q := queue{delay: 20 * time.Millisecond}
 	now := time.Now()
-	for range mostWaiting {
+	for range maxWaiting {
 		if w, _ := q.join(now, Interactive); w == nil {
 			t.Fatal("no place")
 		}

@@ -32,7 +32,7 @@ type Config struct {
 // Refusal is the reason under which such connections are counted.
 const Refusal = "proxy_protocol"
 
-// NewListener gives a listener whose connections have their callers' addresses. Headers are
+// NewListener returns a listener whose connections have their callers' addresses. Headers are
 // read ahead of Accept, each beside the others, so that RemoteAddr never waits.
 func NewListener(l net.Listener, config Config) net.Listener {
 	if config.Timeout == 0 {
@@ -91,5 +91,5 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// NetConn gives the connection below.
+// NetConn returns the connection below.
 func (c *conn) NetConn() net.Conn { return c.below }

@@ -12,7 +12,7 @@ import (
 // within is how long the other end of a pipe may take.
 const within = 5 * time.Second
 
-// Read gives a file's content, and of a larger one its first bytes: one more than most, so that
+// Read returns a file's content, and of a larger one its first bytes: one more than most, so that
 // the caller sees that it is too large. A named pipe that nobody writes to is empty, and one that is
 // not closed in 5 s an error, where os.ReadFile would wait for ever. Errors name the file.
 func Read(file string, most int64) ([]byte, error) { return read(file, most, within) }

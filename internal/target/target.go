@@ -154,7 +154,7 @@ func parseDNS(rest string) (Target, error) {
 	return t, nil
 }
 
-// hostPort gives the two parts of HOST:PORT, both of them there and well formed.
+// hostPort returns the two parts of HOST:PORT, both of them there and well formed.
 func hostPort(text string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(text)
 	if err != nil {

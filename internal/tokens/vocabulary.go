@@ -41,7 +41,7 @@ const (
 	free     = ^uint32(0) // a slot without a token: no rank is so high
 )
 
-// rank gives a token's rank.
+// rank returns a token's rank.
 func (v *vocabulary) rank(text string) (uint32, bool) {
 	hash := maphash.String(v.seed, text)
 	bits := uint32(hash>>32) &^ rankMask
@@ -56,7 +56,7 @@ func (v *vocabulary) rank(text string) (uint32, bool) {
 	}
 }
 
-// text gives the token of a rank.
+// text returns the token of a rank.
 func (v *vocabulary) text(rank uint32) []byte {
 	begin := uint32(0)
 	if rank > 0 {

@@ -20,7 +20,7 @@ const (
 	MaxBatch = 64
 )
 
-// Batch gives the message that sends the first of several events of a stream, and how many events
+// Batch returns the message that sends the first of several events of a stream, and how many events
 // that are: a batch (genway.transport.v1.FrameBatch.translated), or the first event itself where it is
 // large or no other follows that fits in a batch with it. There must be an event. Only a receiver that has announced that
 // it takes such batches may receive the message.
@@ -64,7 +64,7 @@ func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGener
 // errBatch is a batch that is not what a core sends.
 var errBatch = errors.New("transport: a batch of events cannot be read")
 
-// NextEvent decodes the first event of a batch, and gives what follows it.
+// NextEvent decodes the first event of a batch, and returns what follows it.
 func NextEvent(batch []byte, event proto.Message) (rest []byte, err error) {
 	data, n := protowire.ConsumeBytes(batch)
 	if n < 0 {

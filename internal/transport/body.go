@@ -34,7 +34,7 @@ func split(m carrier) (head, body []byte, err error) {
 	return head, body, nil
 }
 
-// without gives a message that shares all that m holds but one field.
+// without returns a message that shares all that m holds but one field.
 func without(m proto.Message, number protowire.Number) proto.Message {
 	rest := m.ProtoReflect().New()
 	codec.Share(rest.Interface(), m)
@@ -77,7 +77,7 @@ type field struct {
 	from, to int
 }
 
-// find gives the field of a number, of bytes, which is there once. False are others,
+// find returns the field of a number, of bytes, which is there once. False are others,
 // and a message that is none: they are proto.Unmarshal's to judge.
 func find(data []byte, number protowire.Number) (field, bool) {
 	var found field

@@ -38,7 +38,7 @@ func (releasing) Get(n int) *[]byte { return new(make([]byte, n)) }
 // Put ends gRPC's reading.
 func (r releasing) Put(*[]byte) { r.memory.Release() }
 
-// lend gives the message for a call of ctx, which is lent if its body is.
+// lend returns the message for a call of ctx, which is lent if its body is.
 func lend(m any, memory *arena.Body) any {
 	if c, ok := m.(carrier); ok && memory != nil {
 		return lent{c, memory}

@@ -19,7 +19,7 @@ type tier struct {
 	free sync.Pool
 }
 
-// Get gives memory of a length. Its content is undefined.
+// Get returns memory of a length. Its content is undefined.
 func (p *pool) Get(length int) *[]byte {
 	for i := range p.tiers {
 		t := &p.tiers[i]

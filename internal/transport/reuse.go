@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Reuse is the interceptor that gives each call of a server an arena for its answer, and
+// Reuse is the interceptor that returns each call of a server an arena for its answer, and
 // releases the arena once the answer is on the wire. It must be the outermost interceptor,
 // since only Codec understands what it returns.
 func Reuse(inner grpc.UnaryServerInterceptor) grpc.UnaryServerInterceptor {
@@ -69,7 +69,7 @@ func awaiting(ctx context.Context, method string, req, reply any, conn *grpc.Cli
 	return invoke(ctx, method, lend(req, arena.BodyOf(ctx)), reply, conn, opts...)
 }
 
-// Into gives what to receive in the place of a message, so that Codec decodes a large body into memory.
+// Into returns what to receive in the place of a message, so that Codec decodes a large body into memory.
 // It is the message itself where the message has no raw body.
 func Into(m any, memory *arena.Arena) any {
 	if c, ok := m.(carrier); ok {

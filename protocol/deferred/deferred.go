@@ -20,7 +20,7 @@ import (
 )
 
 // Request is a text request of which the conversation and the tools may not be decoded yet. It
-// is safe for concurrent use; the messages it gives are shared and must not be changed.
+// is safe for concurrent use; the messages it returns are shared and must not be changed.
 type Request struct {
 	head    *genwayv1.GenerateTextRequest
 	content *content // nil for a request that is whole
@@ -41,7 +41,7 @@ type content struct {
 	statistics *transportv1.BodyStatistics
 }
 
-// New gives the request that a message is. The message comes from a trusted edge, or has no raw
+// New returns the request that a message is. The message comes from a trusted edge, or has no raw
 // body.
 func New(message *genwayv1.GenerateTextRequest) *Request {
 	if !Is(message) {
@@ -63,16 +63,16 @@ func Is(message *genwayv1.GenerateTextRequest) bool {
 // Deferred reports whether the head leaves out the conversation and the tools.
 func (r *Request) Deferred() bool { return r.content != nil }
 
-// Head gives the message with all fields but, if the request is deferred, messages and tools.
+// Head returns the message with all fields but, if the request is deferred, messages and tools.
 func (r *Request) Head() *genwayv1.GenerateTextRequest { return r.head }
 
-// With gives the request with another head, which a component has changed. Changes of settings
+// With returns the request with another head, which a component has changed. Changes of settings
 // are kept by Whole.
 func (r *Request) With(head *genwayv1.GenerateTextRequest) *Request {
 	return &Request{head: head, content: r.content}
 }
 
-// Whole gives the message with its conversation and tools, and decodes the body the first time.
+// Whole returns the message with its conversation and tools, and decodes the body the first time.
 // The error is a *fault.Error that names the member at fault in the caller's protocol.
 func (r *Request) Whole() (*genwayv1.GenerateTextRequest, error) {
 	if r.content == nil {

@@ -41,7 +41,7 @@ type Names struct {
 	marked []string
 	// answer has what an answer of the contract is made of.
 	answer map[string]string
-	// spelled gives the codec's spelling of a name that has several.
+	// spelled returns the codec's spelling of a name that has several.
 	spelled func(string) string
 	// camel says that names are in lowerCamelCase.
 	camel bool

@@ -108,7 +108,7 @@ func (n *Names) messagePlaces(found places, path string, m *genwayv1.Message, bo
 	}
 }
 
-// partPlaces notes the places of a part and of those within it, and gives its mark.
+// partPlaces notes the places of a part and of those within it, and returns its mark.
 func (n *Names) partPlaces(found places, path string, p *genwayv1.Part) string {
 	mark, around := markIn(p.GetNativeFields())
 	if o := p.GetOpaque(); o != nil && mark == "" {

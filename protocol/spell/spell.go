@@ -8,15 +8,15 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// mostTraced bounds the bodies in which positions are traced, in bytes. In one that is
+// maxTraced bounds the bodies in which positions are traced, in bytes. In one that is
 // larger they are given as the list they are in.
-const mostTraced = 16 << 20
+const maxTraced = 16 << 20
 
 // Speller names members for the caller of one request.
 type Speller struct {
 	names *Names
 	root  func() *node
-	// decoded gives the request that a body is decoded to.
+	// decoded returns the request that a body is decoded to.
 	decode func(body []byte) (*genwayv1.GenerateTextRequest, error)
 	body   []byte
 	plain  func() (*genwayv1.GenerateTextRequest, error)
@@ -30,7 +30,7 @@ type Speller struct {
 func New(names *Names, body []byte, decode func(body []byte) (*genwayv1.GenerateTextRequest, error)) *Speller {
 	s := &Speller{names: names, decode: decode, body: body}
 	s.root = sync.OnceValue(func() *node {
-		if n := parse(body); len(body) <= mostTraced && n != nil {
+		if n := parse(body); len(body) <= maxTraced && n != nil {
 			return n
 		}
 		return &node{}
@@ -45,7 +45,7 @@ func New(names *Names, body []byte, decode func(body []byte) (*genwayv1.Generate
 	return s
 }
 
-// Member gives the caller's name of a member of the contract's request or answer. What
+// Member returns the caller's name of a member of the contract's request or answer. What
 // the contract does not know, or the caller's protocol has no name for, stays as it is.
 func (s *Speller) Member(path string) string {
 	if s.names == nil {
@@ -70,7 +70,7 @@ func (s *Speller) Member(path string) string {
 	return s.sent(name, below)
 }
 
-// sent gives the first of several names that the caller has sent, with what is below it
+// sent returns the first of several names that the caller has sent, with what is below it
 // if that was sent as well; else the first.
 func (s *Speller) sent(name, below string) string {
 	first, _, _ := strings.Cut(name, "|")
@@ -90,7 +90,7 @@ func (s *Speller) sent(name, below string) string {
 	return first
 }
 
-// position gives the caller's name of what is in a message or a tool.
+// position returns the caller's name of what is in a message or a tool.
 func (s *Speller) position(path string) string {
 	list, table := s.names.list, s.names.message
 	if strings.HasPrefix(path, "tools") {
@@ -115,7 +115,7 @@ func (s *Speller) position(path string) string {
 	return s.sent(list, "")
 }
 
-// below gives a member of an object of the caller's: as much of its path as is there.
+// below returns a member of an object of the caller's: as much of its path as is there.
 func (s *Speller) below(object string, table map[string]string, path string) string {
 	name, rest, ok := longest(table, path)
 	if !ok {
@@ -142,7 +142,7 @@ func (s *Speller) below(object string, table map[string]string, path string) str
 	return deepest
 }
 
-// answer gives the caller's name of what an answer has and the caller's protocol has no
+// answer returns the caller's name of what an answer has and the caller's protocol has no
 // place for: where it would be, in the protocol's words, and the contract's name of it.
 func (s *Speller) answer(path string) string {
 	head, rest := next(path)

@@ -44,7 +44,7 @@ func (s *Speller) Fault(f *fault.Error) {
 	f.Message = s.text(f.Message)
 }
 
-// text gives a text with the paths in it as the caller knows them.
+// text returns a text with the paths in it as the caller knows them.
 func (s *Speller) text(text string) string {
 	return pathInText().ReplaceAllStringFunc(text, func(path string) string {
 		if !strings.ContainsAny(path, "_[.") {

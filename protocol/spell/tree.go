@@ -75,7 +75,7 @@ func (n *node) member(name string, spelled func(string) string) (*node, string) 
 	return nil, ""
 }
 
-// follow goes along a path as far as there are members, and gives that much of it in the
+// follow goes along a path as far as there are members, and returns that much of it in the
 // caller's spelling.
 func (n *node) follow(path string, spelled func(string) string) (known string, end *node, whole bool) {
 	for rest := path; rest != ""; {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// dimensions reads the pixels of an image from its header, and gives zeros where the
+// dimensions reads the pixels of an image from its header, and returns zeros where the
 // header is broken, absurd or of a type that is not read here.
 func dimensions(mediaType string, data []byte) (width, height int) {
 	var config func(io.Reader) (image.Config, error)

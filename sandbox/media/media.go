@@ -65,7 +65,7 @@ func Describe(mediaType string, data []byte) Info {
 	return info
 }
 
-// String gives one line without a newline, such as
+// String returns one line without a newline, such as
 //
 //	image/png, 68 bytes, 1x1 pixels
 //	image/png (declared image/jpeg), 68 bytes, 1x1 pixels

@@ -32,8 +32,8 @@ func pageObjects(data []byte) int {
 	}
 }
 
-// mostPages is more than any real document has; larger counts are not believed.
-const mostPages = 1_000_000
+// maxPages is more than any real document has; larger counts are not believed.
+const maxPages = 1_000_000
 
 func largestCount(data []byte) int {
 	largest := 0
@@ -45,12 +45,12 @@ func largestCount(data []byte) int {
 		data = rest
 		n := 0
 		for _, c := range bytes.TrimLeft(rest[:min(len(rest), 64)], pdfSpace) {
-			if c < '0' || c > '9' || n > mostPages {
+			if c < '0' || c > '9' || n > maxPages {
 				break
 			}
 			n = n*10 + int(c-'0')
 		}
-		if n <= mostPages {
+		if n <= maxPages {
 			largest = max(largest, n)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// mostChunks bounds the walk over a file made of empty chunks.
-const mostChunks = 1024
+// maxChunks bounds the walk over a file made of empty chunks.
+const maxChunks = 1024
 
 // wav reads the format and the length of a RIFF WAVE file. A data chunk that claims
 // more than the file holds (a stream whose length was not known when its header was
@@ -16,7 +16,7 @@ func wav(data []byte) (d time.Duration, rate, channels int) {
 	const header, chunkHeader, format = 12, 8, 16
 	var bytesPerSecond, audio uint64
 	rest := data[min(header, len(data)):]
-	for range mostChunks {
+	for range maxChunks {
 		if len(rest) < chunkHeader {
 			break
 		}

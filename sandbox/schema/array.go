@@ -9,7 +9,7 @@ func (m *maker) array(g *goal, at place) (*value, error) {
 	for _, n := range g.nodes {
 		prefix = max(prefix, len(n.prefix))
 		if n.contains != nil {
-			contained += n.leastContained()
+			contained += n.minContained()
 		}
 	}
 	if !m.lean && at.variant%2 == 0 {
@@ -48,7 +48,7 @@ func (m *maker) item(g *goal, made []*value, at place) (*value, error) {
 	at.depth++
 	variants := 1
 	if g.unique {
-		variants = mostVariants + 2*index
+		variants = maxVariants + 2*index
 	}
 	for range variants {
 		v, err := m.make(schemas, at)
@@ -73,10 +73,10 @@ func (m *maker) itemSchemas(g *goal, index int) []*node {
 			schemas = append(schemas, s)
 		}
 		if n.contains != nil {
-			if from := reserved; index >= from && index < from+n.leastContained() {
+			if from := reserved; index >= from && index < from+n.minContained() {
 				schemas = append(schemas, n.contains)
 			}
-			reserved += n.leastContained()
+			reserved += n.minContained()
 		}
 	}
 	for _, n := range g.nodes {

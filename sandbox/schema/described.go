@@ -27,7 +27,7 @@ var describable = map[string]bool{
 	"minProperties": true, "maxProperties": true, "propertyNames": true, "not": true,
 }
 
-// withDescribed gives a schema with the keywords of its description.
+// withDescribed returns a schema with the keywords of its description.
 func (d *document) withDescribed(v *value, where string) *value {
 	description := v.get("description")
 	if d.literal || description == nil || description.kind != kindString {

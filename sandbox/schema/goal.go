@@ -88,7 +88,7 @@ func (m *maker) settle(nodes []*node, at place) (*value, error) {
 	}
 	variants := 1
 	if g.tricky {
-		variants = mostVariants
+		variants = maxVariants
 	}
 	var first error
 	for range variants {

@@ -35,7 +35,7 @@ type Phrase struct {
 
 const (
 	longestPrompt = 16 << 10 // bytes of a prompt that are looked at
-	mostHints     = 64       // of each sort
+	maxHints      = 64       // of each sort
 )
 
 var (
@@ -66,25 +66,25 @@ func lazily(pattern string) func() *regexp.Regexp {
 // order and at hinted. Only the first 16 KiB of the prompt are read.
 func FromPrompt(prompt string) Hints {
 	h := Hints{Fields: map[string]string{}, Prompt: strings.TrimSpace(clip(prompt, longestPrompt))}
-	for _, match := range quotedForm().FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range quotedForm().FindAllStringSubmatch(h.Prompt, maxHints) {
 		h.Quoted = append(h.Quoted, strings.Join(match[1:], ""))
 	}
-	for _, match := range fieldForm().FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range fieldForm().FindAllStringSubmatch(h.Prompt, maxHints) {
 		value := strings.TrimRight(strings.TrimSpace(match[2]), ".!?")
 		h.Fields[fieldName(match[1])] = strings.Trim(value, `"`)
 	}
-	for _, match := range phraseForm().FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range phraseForm().FindAllStringSubmatch(h.Prompt, maxHints) {
 		text := strings.TrimRight(match[2], ".'’-")
 		text = strings.TrimSuffix(strings.TrimSuffix(text, "'s"), "’s")
 		h.Phrases = append(h.Phrases, Phrase{Before: strings.ToLower(match[1]), Text: text})
 	}
 	for word := range strings.FieldsSeq(h.Prompt) {
 		word = strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune("-/%+", r) })
-		if word == "" || len(h.Words) == 16*mostHints {
+		if word == "" || len(h.Words) == 16*maxHints {
 			continue
 		}
 		h.Words = append(h.Words, word)
-		if numberForm().MatchString(word) && len(h.Numbers) < mostHints {
+		if numberForm().MatchString(word) && len(h.Numbers) < maxHints {
 			h.Numbers = append(h.Numbers, word)
 		}
 	}
@@ -124,18 +124,18 @@ func tokens(s string) []string {
 // used counts what has been given away, so that the next member gets the next hint.
 // It is a value: going back on a branch puts the hints back.
 type used struct {
-	phrases, quoted, numbers uint64 // bits of indices below mostHints
+	phrases, quoted, numbers uint64 // bits of indices below maxHints
 }
 
 // take marks the hint that v was made of, if it was, as used.
 func (m *maker) take(v *value) {
 	if v.kind == kindString {
-		for i, p := range m.hints.Phrases[:min(len(m.hints.Phrases), mostHints)] {
+		for i, p := range m.hints.Phrases[:min(len(m.hints.Phrases), maxHints)] {
 			if p.Text == v.text {
 				m.used.phrases |= 1 << i
 			}
 		}
-		if i := slices.Index(m.hints.Quoted, v.text); i >= 0 && i < mostHints {
+		if i := slices.Index(m.hints.Quoted, v.text); i >= 0 && i < maxHints {
 			m.used.quoted |= 1 << i
 		}
 	}
@@ -147,7 +147,7 @@ func (m *maker) take(v *value) {
 }
 
 func (m *maker) nextNumber() int {
-	for i := range min(len(m.hints.Numbers), mostHints) {
+	for i := range min(len(m.hints.Numbers), maxHints) {
 		if m.used.numbers&(1<<i) == 0 {
 			return i
 		}

@@ -71,7 +71,7 @@ func (m *maker) hinted(g *goal, at place) []*value {
 		}
 		text(m.hints.Prompt)
 	case g.patterns == nil:
-		for i, s := range m.hints.Quoted[:min(len(m.hints.Quoted), mostHints)] {
+		for i, s := range m.hints.Quoted[:min(len(m.hints.Quoted), maxHints)] {
 			if m.used.quoted&(1<<i) == 0 {
 				text(s)
 			}
@@ -83,7 +83,7 @@ func (m *maker) hinted(g *goal, at place) []*value {
 // phrase picks the phrase for a member of those words: one after the fitting
 // preposition, or the first that is left, or the last.
 func (m *maker) phrase(words []string) (string, bool) {
-	phrases := m.hints.Phrases[:min(len(m.hints.Phrases), mostHints)]
+	phrases := m.hints.Phrases[:min(len(m.hints.Phrases), maxHints)]
 	if len(phrases) == 0 {
 		return "", false
 	}

@@ -43,7 +43,7 @@ func commonMultiple(a, b *big.Rat) (*big.Rat, error) {
 	y := new(big.Int).Mul(b.Num(), a.Denom())
 	gcd := new(big.Int).GCD(nil, nil, x, y)
 	x.Mul(x, y.Quo(y, gcd))
-	if x.BitLen() > mostBits {
+	if x.BitLen() > maxBits {
 		return nil, errors.New("the values of multipleOf have no common multiple of a reasonable size")
 	}
 	return new(big.Rat).SetFrac(x, new(big.Int).Mul(a.Denom(), b.Denom())), nil

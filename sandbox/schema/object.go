@@ -129,7 +129,7 @@ func (g *goal) trim(members []member, required *names) []member {
 func (m *maker) pad(g *goal, v *value, at place) error {
 	var failed error
 	for i := 1; len(v.members) < g.minMembers; i++ {
-		if i > 2*g.minMembers+mostVariants || m.steps < 0 {
+		if i > 2*g.minMembers+maxVariants || m.steps < 0 {
 			return fmt.Errorf("%s/minProperties: too few members are allowed: %w", g.where, failed)
 		}
 		name, err := m.freshName(g, i, at)

@@ -35,12 +35,12 @@ func newPattern(source string) *pattern {
 // matches reports whether s has a match of p. A pair of the two that would take more
 // than a tenth of a second or so, as none outside an attack does, has none.
 func (p *pattern) matches(s string) bool {
-	return p.err == nil && len(s)*len(p.source) <= mostMatching && p.re.MatchString(s)
+	return p.err == nil && len(s)*len(p.source) <= maxMatching && p.re.MatchString(s)
 }
 
 // cost is how many checks matching s is worth: RE2 takes time in proportion to both.
 func (p *pattern) cost(s string) int {
-	return min(len(s)*len(p.source), mostMatching) / 1024
+	return min(len(s)*len(p.source), maxMatching) / 1024
 }
 
 // patterned makes a string that matches every pattern of g and has the length asked
@@ -50,7 +50,7 @@ func (m *maker) patterned(g *goal, variant int) (*value, error) {
 	var failed error
 	for _, p := range g.patterns {
 		for _, extra := range []int{0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, g.minLength} {
-			for v := range mostVariants {
+			for v := range maxVariants {
 				if m.steps -= len(p.source) / 256; m.steps < 0 {
 					return nil, errSteps
 				}
@@ -144,7 +144,7 @@ func (w *patternWriter) repeat(re *syntax.Regexp, least, most int) {
 
 // full reports whether the string is too long, or its expression too busy repeating
 // the empty string.
-func (w *patternWriter) full() bool { return w.out.Len() > longestText || w.work > mostWriting }
+func (w *patternWriter) full() bool { return w.out.Len() > longestText || w.work > maxWriting }
 
 // character picks from a class (pairs of first and last rune): a letter or digit if
 // there is one, so that the string reads well, or else the first that can be printed.

@@ -63,13 +63,13 @@ func (o Options) instance(doc *document) ([]byte, error) {
 	// A schema of many recursive members can exhaust the steps when everything optional
 	// is filled; then only what is required is tried.
 	for _, lean := range []bool{false, true} {
-		m := &maker{doc: doc, seed: o.Seed, hints: o.Hints, lean: lean, steps: mostSteps, active: map[*node]int{}}
-		doc.checks = mostChecks
+		m := &maker{doc: doc, seed: o.Seed, hints: o.Hints, lean: lean, steps: maxSteps, active: map[*node]int{}}
+		doc.checks = maxChecks
 		v, makeErr := m.make([]*node{n}, place{})
 		if makeErr == nil && doc.valid(n, v, nil) {
 			out := v.append(nil)
-			if len(out) > mostBytes {
-				return nil, fmt.Errorf("the instance would have %d bytes, more than %d", len(out), mostBytes)
+			if len(out) > maxBytes {
+				return nil, fmt.Errorf("the instance would have %d bytes, more than %d", len(out), maxBytes)
 			}
 			return out, nil
 		}

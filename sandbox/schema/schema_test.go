@@ -161,7 +161,7 @@ func TestUnsatisfiable(t *testing.T) {
 	}
 }
 
-// TestBounded gives schemas whose instances or search could grow without end.
+// TestBounded returns schemas whose instances or search could grow without end.
 func TestBounded(t *testing.T) {
 	var members []string
 	for i := range 60 {
@@ -190,7 +190,7 @@ func TestBounded(t *testing.T) {
 		var got []byte
 		var err error
 		took := cpu.Took(func() { got, err = Options{}.Instance([]byte(schema)) })
-		if err == nil && len(got) > mostBytes {
+		if err == nil && len(got) > maxBytes {
 			t.Errorf("%s: %d bytes", name, len(got))
 		}
 		if took > 20*time.Second {

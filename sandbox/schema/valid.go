@@ -102,15 +102,15 @@ func (d *document) validArray(n *node, v *value, s *seen) bool {
 				s.item(i)
 			}
 		}
-		if found < n.leastContained() || n.maxContains >= 0 && found > n.maxContains {
+		if found < n.minContained() || n.maxContains >= 0 && found > n.maxContains {
 			return false
 		}
 	}
 	return !n.unique || d.distinct(v.items)
 }
 
-// leastContained is minContains with its default.
-func (n *node) leastContained() int {
+// minContained is minContains with its default.
+func (n *node) minContained() int {
 	if n.minContains < 0 {
 		return 1
 	}

@@ -35,7 +35,7 @@ type Board struct {
 // NewBoard makes an empty board.
 func NewBoard() *Board { return &Board{all: map[*Entry]struct{}{}} }
 
-// Begin lists a request; what it gives takes it off.
+// Begin lists a request; what it returns takes it off.
 func (b *Board) Begin(e Entry) (end func()) {
 	if b == nil {
 		return func() {}
@@ -50,7 +50,7 @@ func (b *Board) Begin(e Entry) (end func()) {
 	}
 }
 
-// List gives the requests in flight, the oldest first; at most so many.
+// List returns the requests in flight, the oldest first; at most so many.
 func (b *Board) List(most int) []Entry {
 	list := []Entry{}
 	if b == nil {
@@ -69,7 +69,7 @@ func (b *Board) List(most int) []Entry {
 	return list[:min(most, len(list))]
 }
 
-// Find gives the entries of a request: that of the edge and that of the core, if both are in
+// Find returns the entries of a request: that of the edge and that of the core, if both are in
 // this process.
 func (b *Board) Find(requestID string) []Entry {
 	all := b.List(maxAll)

@@ -29,7 +29,7 @@ type Attempt struct {
 	Followed bool
 }
 
-// Chunks gives what records the chunks of a streamed answer that was asked for at begun.
+// Chunks returns what records the chunks of a streamed answer that was asked for at begun.
 func (c *Core) Chunks(i Inference, begun time.Time) Chunks {
 	if c == nil {
 		return Chunks{}

@@ -44,7 +44,7 @@ type Example struct {
 // Begun is when the registry was made.
 func (r *Registry) Begun() time.Time { return r.start }
 
-// Collect gives all metrics that something was recorded to.
+// Collect returns all metrics that something was recorded to.
 func (r *Registry) Collect() []Metric {
 	r.mu.Lock()
 	families := slices.Clip(r.families)

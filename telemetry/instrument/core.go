@@ -75,7 +75,7 @@ type Core struct {
 // pair is the values of two labels, words of closed lists.
 type pair struct{ first, second string }
 
-// NewCore makes the instruments of a core. Without a registry it gives nil, which records
+// NewCore makes the instruments of a core. Without a registry it returns nil, which records
 // nothing.
 func NewCore(r *Registry, names Names) *Core {
 	if r == nil {

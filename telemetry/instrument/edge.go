@@ -47,7 +47,7 @@ type httpSeries struct {
 	events, heartbeats *counter
 }
 
-// NewEdge makes the instruments of an edge. Without a registry it gives nil, which records
+// NewEdge makes the instruments of an edge. Without a registry it returns nil, which records
 // nothing. A core of the same process has the same registry.
 func NewEdge(r *Registry) *Edge {
 	if r == nil {
@@ -90,7 +90,7 @@ type HTTPRequest struct {
 	Probe bool
 }
 
-// Method gives a method as metrics have it: one of HTTP's own, or _OTHER, which the
+// Method returns a method as metrics have it: one of HTTP's own, or _OTHER, which the
 // convention demands for all others since callers choose them.
 func Method(method string) string {
 	switch method {

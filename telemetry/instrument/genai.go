@@ -127,7 +127,7 @@ func newGenAI(r *Registry, names Names) *genAI {
 	}
 }
 
-// ended gives the durations of operations that end with a kind of failure; empty for none.
+// ended returns the durations of operations that end with a kind of failure; empty for none.
 func (g *genAI) ended(i Inference, kind string) durations {
 	of := func(d Definition) *histogram {
 		return g.family(d).histogram(i.attributes(attribute.String("error.type", kind))...)

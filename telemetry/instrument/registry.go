@@ -36,7 +36,7 @@ type bySet[T any] struct {
 	all   []T
 }
 
-// family gives the metric of a definition. An edge and a core of one process share metrics.
+// family returns the metric of a definition. An edge and a core of one process share metrics.
 func (r *Registry) family(d Definition) *family {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *Registry) family(d Definition) *family {
 	return f
 }
 
-// counter gives the series of the attributes; nil, which counts nothing, for no metric.
+// counter returns the series of the attributes; nil, which counts nothing, for no metric.
 func (f *family) counter(attributes ...attribute.KeyValue) *counter {
 	if f == nil {
 		return nil
@@ -61,7 +61,7 @@ func (f *family) counter(attributes ...attribute.KeyValue) *counter {
 	return f.counters.of(set, func() *counter { return &counter{set: set} })
 }
 
-// histogram gives the series of the attributes; nil, which records nothing, for no metric.
+// histogram returns the series of the attributes; nil, which records nothing, for no metric.
 func (f *family) histogram(attributes ...attribute.KeyValue) *histogram {
 	if f == nil {
 		return nil
@@ -86,7 +86,7 @@ func (b *bySet[T]) of(set attribute.Set, newOne func() T) T {
 	return one
 }
 
-// setOf gives the attribute set without empty texts: a label that does not apply is left out.
+// setOf returns the attribute set without empty texts: a label that does not apply is left out.
 func setOf(attributes []attribute.KeyValue) attribute.Set {
 	kept := attributes[:0]
 	for _, a := range attributes {

@@ -20,7 +20,7 @@ const (
 // those of a nil Spans do nothing.
 type Spans struct{ processed, exported *series[string, *counter] }
 
-// NewSpans makes the counters. Without a registry it gives nil.
+// NewSpans makes the counters. Without a registry it returns nil.
 func NewSpans(r *Registry) *Spans {
 	if r == nil {
 		return nil

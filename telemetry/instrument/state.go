@@ -50,7 +50,7 @@ func Definitions() []Definition {
 	}
 }
 
-// State gives the figures of a process when metrics are collected. Functions that are nil
+// State returns the figures of a process when metrics are collected. Functions that are nil
 // are of what the process does not have. They must return at once.
 type State struct {
 	// Breakers calls yield with each upstream and the state of its breaker: 0 closed, 1

@@ -18,11 +18,11 @@ const (
 	BaggageKey = "baggage"
 )
 
-// mostBaggage bounds the baggage that travels on, in bytes: what W3C Baggage demands at
-// least. mostState bounds a tracestate, likewise.
+// maxBaggage bounds the baggage that travels on, in bytes: what W3C Baggage demands at
+// least. maxState bounds a tracestate, likewise.
 const (
-	mostBaggage = 8192
-	mostState   = 512
+	maxBaggage = 8192
+	maxState   = 512
 )
 
 // Carried is what travels with a request: where it stands in its trace, and the baggage of
@@ -63,10 +63,10 @@ func Parse(parents, states, bags []string) Carried {
 	return c
 }
 
-// parseState gives the state of several headers, which are one list; empty for none.
+// parseState returns the state of several headers, which are one list; empty for none.
 func parseState(states []string) trace.TraceState {
 	state := strings.Join(states, ",")
-	if state == "" || len(state) > mostState {
+	if state == "" || len(state) > maxState {
 		return trace.TraceState{}
 	}
 	parsed, err := trace.ParseTraceState(state)
@@ -76,10 +76,10 @@ func parseState(states []string) trace.TraceState {
 	return parsed
 }
 
-// parseBaggage gives a baggage as it travels on, with spaces for tabs; empty for none. The library
+// parseBaggage returns a baggage as it travels on, with spaces for tabs; empty for none. The library
 // takes Unicode's white space for the spaces and tabs of the standard.
 func parseBaggage(bag string) string {
-	if bag == "" || len(bag) > mostBaggage {
+	if bag == "" || len(bag) > maxBaggage {
 		return ""
 	}
 	bag = strings.ReplaceAll(bag, "\t", " ")
@@ -176,7 +176,7 @@ func (c Carried) Headers(yield func(name, value string)) {
 	}
 }
 
-// newSpanID gives 64 random bits that are not all 0. They identify spans and are no
+// newSpanID returns 64 random bits that are not all 0. They identify spans and are no
 // secret.
 func newSpanID() (id trace.SpanID) {
 	for !id.IsValid() {

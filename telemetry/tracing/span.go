@@ -129,7 +129,7 @@ func withID(ctx context.Context, sc trace.SpanContext) context.Context {
 	return context.WithValue(ctx, idKey{}, sc)
 }
 
-// IDs gives the identifiers of the span that a context of Export is for, to the SDK's
+// IDs returns the identifiers of the span that a context of Export is for, to the SDK's
 // generator of identifiers.
 func IDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	sc, _ := ctx.Value(idKey{}).(trace.SpanContext)

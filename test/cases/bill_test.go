@@ -90,7 +90,7 @@ func (w way) bill(t *testing.T, a harness.Answer) probe.Value {
 	}
 }
 
-// billed has the upstream report a usage and gives what the caller gets.
+// billed has the upstream report a usage and returns what the caller gets.
 func (w way) billed(t *testing.T, usage string) probe.Value {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(billing(t, w.upstream, usage, w.streamed))

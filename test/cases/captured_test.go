@@ -79,7 +79,7 @@ func newCaptured(t *testing.T, rules ruled) *captured {
 	return c
 }
 
-// next gives the bodies of the next request, by their kinds; nil where there are none. The last call of
+// next returns the bodies of the next request, by their kinds; nil where there are none. The last call of
 // an upstream counts.
 func (c *captured) next() map[capture.Kind]capture.Body {
 	c.t.Helper()

@@ -34,7 +34,7 @@ func countedCases() []Case {
 	}
 }
 
-// booked demands one line of the core's log, and gives what it says of usage.
+// booked demands one line of the core's log, and returns what it says of usage.
 func (w way) booked(t *testing.T) (line string) {
 	t.Helper()
 	lines := regexp.MustCompile(`msg=call .*`).FindAllString(w.Log(), -1)

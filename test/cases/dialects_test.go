@@ -24,7 +24,7 @@ func dialectCases() []Case {
 	return []Case{
 		{"V7", "a fake of each place of chat completions that refuses whatever its vendor does not document, at any depth, takes translated requests of every protocol with everything in them, unary and streamed; what is left out is named", strictPlaces},
 		{"V8", "contents that a place of chat completions does not document are refused by name and never sent", untakenContents},
-		{"V9", "an upstream of chat completions without a provider gets the least of a translated request, and of one of its own protocol every byte", leastAssumed},
+		{"V9", "an upstream of chat completions without a provider gets the least of a translated request, and of one of its own protocol every byte", minAssumed},
 		{"V10", "what only the form of a member differs in reaches each place in its form: limits, seeds, efforts, reasoning, schemas, identifiers, one tool to be called", ownForms},
 		{"V12", "an effort that a place of chat completions has no word for is the next higher that it has, is left out if it is none, and is named; words that it has, and that nobody knows, reach it", placesEfforts},
 	}
@@ -193,7 +193,7 @@ func untakenContents(t *testing.T) {
 	}
 }
 
-func leastAssumed(t *testing.T) {
+func minAssumed(t *testing.T) {
 	g := harness.New(t, harness.Config{Remote: place(t, upstreamOf(t, schemaOf("custom")))})
 	g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, true))
 	if a := g.Stream(harness.Responses, "chat/m", whole[harness.Responses]); a.Status != http.StatusOK {

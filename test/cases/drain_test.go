@@ -85,7 +85,7 @@ func (w *watched) StreamGenerateText(ctx context.Context, req *genwayv1.Generate
 	return w.Upstream.StreamGenerateText(ctx, req, send)
 }
 
-// drainable gives answers that wait, for what takes their place, after nothing, or in
+// drainable returns answers that wait, for what takes their place, after nothing, or in
 // the middle.
 func drainable(p harness.Protocol, streamed bool) map[string]func(until <-chan struct{}) fake.Answer {
 	body, events := answers.Text("fine").Body(p), fake.Events(answers.Text("fine").Events(p)...)

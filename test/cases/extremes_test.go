@@ -13,8 +13,8 @@ func extremeCases() []Case {
 	}
 }
 
-// mostRefusal bounds what a refusal has, in bytes: its message and its path twice, and the rest.
-const mostRefusal = 16 << 10
+// maxRefusal bounds what a refusal has, in bytes: its message and its path twice, and the rest.
+const maxRefusal = 16 << 10
 
 func extremeBodies(t *testing.T) {
 	const many = 100_000
@@ -59,7 +59,7 @@ func extremeBodies(t *testing.T) {
 					call.Path, call.Body = path, body
 					a := g.Call(call)
 					native(t, p, a, 400)
-					if len(a.Body) > mostRefusal {
+					if len(a.Body) > maxRefusal {
 						t.Errorf("the refusal has %d bytes: %.300s", len(a.Body), a.Body)
 					}
 					if len(body) > 64<<10 {
@@ -80,7 +80,7 @@ func extremeBodies(t *testing.T) {
 	model := harness.CallOf(harness.Chat, long, harness.Chat.Hello(), false)
 	native(t, harness.Chat, g.Call(model), 404)
 	for line := range strings.Lines(g.Log()) {
-		if len(line) > mostRefusal {
+		if len(line) > maxRefusal {
 			t.Errorf("a line of the log has %d bytes: %.300s", len(line), line)
 		}
 	}

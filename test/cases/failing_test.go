@@ -50,7 +50,7 @@ func then(steps []fake.Step, more ...fake.Step) fake.Answer {
 }
 
 // native demands an error in full, in the protocol's own shape and by the
-// protocol's own words, and gives its message.
+// protocol's own words, and returns its message.
 func native(t *testing.T, p harness.Protocol, a harness.Answer, status int) string {
 	t.Helper()
 	if a.Status != status || a.Header.Get("Content-Type") != "application/json" {
@@ -113,7 +113,7 @@ var (
 )
 
 // failsInBand demands a stream that ends with the protocol's error event and
-// nothing that looks like success (cases S4, S5), and gives the message.
+// nothing that looks like success (cases S4, S5), and returns the message.
 func failsInBand(t *testing.T, p harness.Protocol, a harness.Answer) string {
 	t.Helper()
 	if a.Status != http.StatusOK {

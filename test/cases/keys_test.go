@@ -126,7 +126,7 @@ func (k *keyed) key(t *testing.T, group keys.Group, name string) (string, keys.K
 	return raw, key
 }
 
-// post sends a body of the chat protocol and gives the status and the answer, with
+// post sends a body of the chat protocol and returns the status and the answer, with
 // its headers.
 func post(t *testing.T, url, body string, header http.Header) (int, string) {
 	t.Helper()

@@ -71,14 +71,14 @@ func (w way) ask(body string) harness.Answer {
 	return w.Post(w.caller, w.model(), body)
 }
 
-// receive has the upstream answer with a reply and gives the caller's transcript of it.
+// receive has the upstream answer with a reply and returns the caller's transcript of it.
 func (w way) receive(t *testing.T, reply answers.Reply) transcript.Transcript {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 	return transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 }
 
-// sees has the caller send a body, and gives the body the upstream got.
+// sees has the caller send a body, and returns the body the upstream got.
 func (w way) sees(t *testing.T, body string) probeValue {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
@@ -88,7 +88,7 @@ func (w way) sees(t *testing.T, body string) probeValue {
 	return parse(t, w.Upstream(w.upstream).Last(t).Body)
 }
 
-// lost has the caller send a body, and gives what the answer's header names as lost.
+// lost has the caller send a body, and returns what the answer's header names as lost.
 func (w way) lost(t *testing.T, body string) string {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))

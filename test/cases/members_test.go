@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/test/cases/probe"
 )
 
-// answers gives the documents of an answer: the body, or each event.
+// answers returns the documents of an answer: the body, or each event.
 func (w way) answers(t *testing.T, reply answers.Reply) []probe.Value {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))

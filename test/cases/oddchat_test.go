@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/test/cases/transcript"
 )
 
-// chunked gives chunks of chat completions with these deltas of one choice, and its end.
+// chunked returns chunks of chat completions with these deltas of one choice, and its end.
 func chunked(finish string, deltas ...string) []string {
 	var events []string
 	for _, delta := range deltas {

@@ -63,7 +63,7 @@ func pairs(t *testing.T) {
 	}
 }
 
-// linked gives the identifiers of the calls in a request, in their order, and of the
+// linked returns the identifiers of the calls in a request, in their order, and of the
 // results by what they say.
 func linked(t *testing.T, p harness.Protocol, body []byte) (calls []string, results map[string]string) {
 	t.Helper()

@@ -40,7 +40,7 @@ const (
 	thought   = "First I think, then I answer."
 )
 
-// again has the caller send the turn back with more behind it, and gives what the
+// again has the caller send the turn back with more behind it, and returns what the
 // upstream sees of the conversation.
 func (w way) again(t *testing.T, turn transcript.Transcript, more ...string) probeValue {
 	t.Helper()

@@ -21,7 +21,7 @@ func refusalCases() []Case {
 	}
 }
 
-// refusing gives a vendor's refusal.
+// refusing returns a vendor's refusal.
 func refusing(status int, header map[string]string, body string) fake.Answer {
 	all := map[string]string{"Content-Type": "application/json"}
 	maps.Copy(all, header)

@@ -44,7 +44,7 @@ func responseStream(output string, events ...string) []string {
 	return append(list, `{"type":"response.completed","response":{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"incomplete_details":null,"output":[`+output+`],"usage":{"input_tokens":7,"output_tokens":9,"total_tokens":16}}}`)
 }
 
-// Case T58: where the pieces of an upstream of responses are less than the whole that it gives at
+// Case T58: where the pieces of an upstream of responses are less than the whole that it returns at
 // the end of a text, a part, an item or the response, the rest is not lost: a stream says what the
 // unary answer says.
 func TestPiecesShorterThanTheWhole(t *testing.T) {

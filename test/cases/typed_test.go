@@ -79,7 +79,7 @@ func (c *typedCore) take(ctx context.Context, req *genwayv1.GenerateTextRequest)
 	return req.GetMessages()[len(req.GetMessages())-1], nil
 }
 
-// last gives the last request, and how many there were.
+// last returns the last request, and how many there were.
 func (c *typedCore) last() (*genwayv1.GenerateTextRequest, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +171,7 @@ func typedHeaders() http.Header {
 	return http.Header{"Authorization": {"Bearer key"}, "X-Goog-Api-Key": {"key"}, "Anthropic-Version": {"2023-06-01"}}
 }
 
-// sockets gives a place for a socket, whose path must be short.
+// sockets returns a place for a socket, whose path must be short.
 func sockets(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "t5")

@@ -51,7 +51,7 @@ var commonTypes = map[string]map[string]string{
 	"stream_options": {"include_usage": "any"},
 }
 
-// ReadChatSchema gives the schema of a provider.
+// ReadChatSchema returns the schema of a provider.
 func ReadChatSchema(provider string) (*ChatSchema, error) {
 	text, err := chatSchemas.ReadFile("chat/" + provider + ".json")
 	if err != nil {
@@ -74,7 +74,7 @@ func ChatProviders() []string {
 	return names
 }
 
-// Check gives what the place would complain of; nothing if it takes the body.
+// Check returns what the place would complain of; nothing if it takes the body.
 func (s *ChatSchema) Check(body []byte) (wrong []string) {
 	var value map[string]any
 	if err := json.Unmarshal(body, &value); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Issuer gives tokens for requests that Check accepts. The zero value of what is not set is
+// Issuer returns tokens for requests that Check accepts. The zero value of what is not set is
 // the default. It is safe for concurrent use.
 type Issuer struct {
 	// Check reports why a request for a token is refused; the caller gets the text as

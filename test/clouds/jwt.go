@@ -30,7 +30,7 @@ func NewServiceAccount(email string) (*ServiceAccount, error) {
 	return &ServiceAccount{Email: email, key: key}, nil
 }
 
-// File gives the account's key file, whose token endpoint is at an address.
+// File returns the account's key file, whose token endpoint is at an address.
 func (a *ServiceAccount) File(tokenURI string) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(a.key)
 	if err != nil {

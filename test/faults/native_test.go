@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/test/cases/harness"
 )
 
-// fault gives the error in an event, if any.
+// fault returns the error in an event, if any.
 func (b body) fault(p harness.Protocol) *nativeError {
 	if p == harness.Responses {
 		if b.Type == "response.failed" && b.Response != nil && b.Response.Status == "failed" {

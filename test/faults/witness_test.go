@@ -158,7 +158,7 @@ func judgeStream(p harness.Protocol, over bool, raw string) (outcome, error) {
 	return outcome{complete: true}, nil
 }
 
-// says gives the text of an event, which has at most one piece here, and what it says of the answer's end.
+// says returns the text of an event, which has at most one piece here, and what it says of the answer's end.
 func (b body) says(p harness.Protocol) (text, ended string) {
 	switch p {
 	case harness.Chat:

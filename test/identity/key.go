@@ -40,7 +40,7 @@ func newKey(number int) *key {
 
 func (k *key) id() string { return "k" + strconv.Itoa(k.number) }
 
-// public gives the key as JSON Web Key for tokens of an algorithm.
+// public returns the key as JSON Web Key for tokens of an algorithm.
 func (k *key) public(algorithm string) map[string]any {
 	if algorithm == "RS256" {
 		public := k.rsa().PublicKey
@@ -108,5 +108,5 @@ func marshal(v any) []byte {
 
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// random gives a text that nobody guesses.
+// random returns a text that nobody guesses.
 func random() string { return rand.Text() }

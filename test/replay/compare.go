@@ -20,7 +20,7 @@ func decode(text []byte) (any, error) {
 	return v, nil
 }
 
-// changed gives a body after changes to its top-level members.
+// changed returns a body after changes to its top-level members.
 func changed(text []byte, by ...func(members)) ([]byte, error) {
 	v, err := decode(text)
 	if err != nil {

@@ -31,7 +31,7 @@ type detail struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-// counts gives what a recorded answer says, of a stream what the last event says that says it.
+// counts returns what a recorded answer says, of a stream what the last event says that says it.
 // It is zero for an answer without usage.
 func (x exchange) counts() counted {
 	bodies := [][]byte{x.Response}

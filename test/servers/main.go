@@ -11,7 +11,7 @@ import (
 // Run ends the servers that the tests have shared.
 type Main struct{ M *testing.M }
 
-// Run runs the tests and gives their exit code.
+// Run runs the tests and returns their exit code.
 func (m Main) Run() int {
 	defer Stop()
 	return m.M.Run()

@@ -38,7 +38,7 @@ const (
 )
 
 // PostgresDatabase makes an empty database on the server that the package's tests
-// share, and gives its URL. The test's end drops it.
+// share, and returns its URL. The test's end drops it.
 func PostgresDatabase(tb testing.TB) string {
 	tb.Helper()
 	return sharedPostgres(tb).Database(tb)
@@ -159,7 +159,7 @@ func (p *Postgres) End() {
 	_ = os.RemoveAll(p.dir) // what is left is the system's to sweep
 }
 
-// Database makes an empty database and gives its URL. The test's end drops it.
+// Database makes an empty database and returns its URL. The test's end drops it.
 func (p *Postgres) Database(tb testing.TB) string {
 	tb.Helper()
 	name, err := p.Create(tb.Context())
@@ -172,7 +172,7 @@ func (p *Postgres) Database(tb testing.TB) string {
 	return p.URL(name)
 }
 
-// Create makes an empty database and gives its name.
+// Create makes an empty database and returns its name.
 func (p *Postgres) Create(ctx context.Context) (name string, err error) {
 	name = fmt.Sprintf("test%d", p.made.Add(1))
 	return name, p.exec(ctx, "CREATE DATABASE "+name)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// SecuredRedis starts a server for only this test that has TLS on a port of 127.0.0.1, and gives
+// SecuredRedis starts a server for only this test that has TLS on a port of 127.0.0.1, and returns
 // the port. The options name its certificate and whom it takes. The test's end ends it.
 func SecuredRedis(tb testing.TB, options ...string) (port string) {
 	tb.Helper()
@@ -76,7 +76,7 @@ func freePort() (string, error) {
 	return "", errors.New("no free port below 55536")
 }
 
-// client runs one command by the command line client of the server, and gives its answer.
+// client runs one command by the command line client of the server, and returns its answer.
 func (r *Redis) client(args ...string) (string, error) {
 	program := strings.TrimSuffix(r.program, "-server") + "-cli"
 	out, err := exec.Command(program, append([]string{"-s", r.Socket()}, args...)...).CombinedOutput()
@@ -86,7 +86,7 @@ func (r *Redis) client(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// Command runs one command on the server, and gives its answer as the command line client prints
+// Command runs one command on the server, and returns its answer as the command line client prints
 // it where its output is no terminal.
 func (r *Redis) Command(args ...string) (string, error) {
 	answer, err := r.client(args...)
@@ -106,7 +106,7 @@ func (r *Redis) await(want string, args ...string) error {
 	return fmt.Errorf("%s: not %q after %s: %s", strings.Join(args, " "), want, startWithin, last)
 }
 
-// own gives a file in the server's directory to the user that the server runs as.
+// own returns a file in the server's directory to the user that the server runs as.
 func (r *Redis) own(path string) error {
 	if r.as == nil {
 		return nil

@@ -29,7 +29,7 @@ func cross(r *report, x exchange, other string) {
 	}
 }
 
-// request crosses the request, and gives it as a caller of the other protocol
+// request crosses the request, and returns it as a caller of the other protocol
 // would have written it.
 func request(r *row, x exchange, here, there protocol) *codec.Request {
 	plain := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m"}, Stream: x.Stream, IncludeUsage: true}
@@ -144,7 +144,7 @@ func judge(t reflect.Type, body []byte, answer bool) []misfit {
 	return fit(t, v, "$", answer)
 }
 
-// nameOf gives the name of what a refusal is about, or "" when it has none.
+// nameOf returns the name of what a refusal is about, or "" when it has none.
 func nameOf(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {

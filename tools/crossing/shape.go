@@ -90,7 +90,7 @@ func (f fitter) value(t reflect.Type, v any, path string) []misfit {
 	return nil
 }
 
-// constantOf gives the value of a type that has a single one: the SDKs' constants
+// constantOf returns the value of a type that has a single one: the SDKs' constants
 // are strings with a method Default of their own type.
 func constantOf(t reflect.Type) (string, bool) {
 	method, ok := t.MethodByName("Default")
@@ -174,7 +174,7 @@ func (f fitter) structure(t reflect.Type, v any, path string) []misfit {
 	return all
 }
 
-// union gives the misfits of the variant that fits best: first of all one that the
+// union returns the misfits of the variant that fits best: first of all one that the
 // value claims to be.
 func (f fitter) union(variants []reflect.Type, v any, path string) []misfit {
 	var best []misfit
@@ -194,7 +194,7 @@ func (f fitter) union(variants []reflect.Type, v any, path string) []misfit {
 	return best
 }
 
-// variantsOf gives the types that a union stands for. Those of requests have a
+// variantsOf returns the types that a union stands for. Those of requests have a
 // field for each, those of answers a method.
 func variantsOf(t reflect.Type) []reflect.Type {
 	var all []reflect.Type
@@ -215,7 +215,7 @@ func variantsOf(t reflect.Type) []reflect.Type {
 	return all
 }
 
-// membersOf gives the fields of a struct by the names of their members, those of
+// membersOf returns the fields of a struct by the names of their members, those of
 // embedded ones included.
 func membersOf(t reflect.Type) map[string]reflect.StructField {
 	members := map[string]reflect.StructField{}

@@ -81,7 +81,7 @@ func run(out io.Writer, mutants []mutant) (err error) {
 	return nil
 }
 
-// chosen gives the mutants whose names match an expression.
+// chosen returns the mutants whose names match an expression.
 func chosen(only string) ([]mutant, error) {
 	mutants, err := parse(embedded)
 	if err != nil {

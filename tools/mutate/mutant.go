@@ -62,7 +62,7 @@ func parse(text []byte) ([]mutant, error) {
 // errStale is a mutant whose search text is not, or not once, in its file.
 var errStale = errors.New("its search text must occur exactly once; adapt it to the code as it is now")
 
-// broken gives the file of a mutant as the mutant has it.
+// broken returns the file of a mutant as the mutant has it.
 func (m *mutant) broken(root string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, m.File)) //nolint:gosec // files of our own
 	if err != nil {

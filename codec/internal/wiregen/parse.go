@@ -265,7 +265,7 @@ func (p *pkg) spread(s *object, read, write bool) {
 	}
 }
 
-// inside gives the structs that a type is made of, through lists, pointers and names.
+// inside returns the structs that a type is made of, through lists, pointers and names.
 func (p *pkg) inside(t ast.Expr, out []*object) []*object {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -289,5 +289,5 @@ func (p *pkg) inside(t ast.Expr, out []*object) []*object {
 	return out
 }
 
-// spelled gives a type as it is written.
+// spelled returns a type as it is written.
 func spelled(t ast.Expr) string { return types.ExprString(t) }

@@ -103,7 +103,7 @@ func (e *emitter) heads(s *object) {
 }
 
 const headMethod = `
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *%[1]s) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOf%[2]s)
 	var o member.Object
@@ -124,7 +124,7 @@ var basics = map[string]string{
 	"string": "Str", "bool": "Bool", "int": "Int", "int32": "Int32", "int64": "Int64", "uint8": "Uint8", "float64": "Float",
 }
 
-// field gives the expression that reads a field.
+// field returns the expression that reads a field.
 func (e *emitter) field(f field) string {
 	if f.has("borrow") {
 		return fmt.Sprintf("r.Borrow(&v.%s)", f.name)
@@ -132,7 +132,7 @@ func (e *emitter) field(f field) string {
 	return e.value("&v."+f.name, f.typ)
 }
 
-// value gives the expression that reads a value of a type; at is the expression of where.
+// value returns the expression that reads a value of a type; at is the expression of where.
 func (e *emitter) value(at string, t ast.Expr) string {
 	place := strings.TrimPrefix(at, "&")
 	switch t := t.(type) {
@@ -172,7 +172,7 @@ func (e *emitter) value(at string, t ast.Expr) string {
 	return e.fail("%s: no way to read %s", place, spelled(t))
 }
 
-// element gives the function that reads an element of a list.
+// element returns the function that reads an element of a list.
 func (e *emitter) element(t ast.Expr) string {
 	name := spelled(t)
 	switch {

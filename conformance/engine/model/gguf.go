@@ -80,7 +80,7 @@ func (f *file) array(of uint32, length int) {
 	number(&f.values, uint64(length))
 }
 
-// matrix adds a tensor of zeros and gives it, to be filled.
+// matrix adds a tensor of zeros and returns it, to be filled.
 func (f *file) matrix(name string, columns, rows int) tensor {
 	t := tensor{name: name, columns: columns, rows: rows, data: make([]float32, columns*rows)}
 	f.tensors = append(f.tensors, t)

@@ -51,7 +51,7 @@ func objects(t *testing.T, file string) []runtime.Object {
 	return list
 }
 
-// podOf gives the template of the pods that an object makes.
+// podOf returns the template of the pods that an object makes.
 func podOf(object runtime.Object) *corev1.PodTemplateSpec {
 	switch o := object.(type) {
 	case *appsv1.Deployment:

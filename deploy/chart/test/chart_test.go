@@ -51,7 +51,7 @@ func sets(t *testing.T) map[string]string {
 	return named
 }
 
-// render gives the documents of a set of values, those of each template in its order.
+// render returns the documents of a set of values, those of each template in its order.
 func render(t *testing.T, values map[string]any) ([]string, error) {
 	t.Helper()
 	c := load(t)

@@ -19,7 +19,7 @@ type program struct {
 	command, health func(*engine, *container) []string
 }
 
-// find gives the path of the first program that this machine has.
+// find returns the path of the first program that this machine has.
 func find(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -39,7 +39,7 @@ func healthless(*engine, *container) []string { return nil }
 // target matches a target of the Dockerfile, with its lines.
 var target = regexp.MustCompile(`(?m)^FROM \S+ AS (\S+)\n((?:[A-Z].*\n)*)`)
 
-// own gives one of Genway's programs as its target of the Dockerfile has it.
+// own returns one of Genway's programs as its target of the Dockerfile has it.
 func own(t *testing.T, binaries, name string) program {
 	t.Helper()
 	dockerfile, err := os.ReadFile("../../../Dockerfile")
@@ -76,7 +76,7 @@ func own(t *testing.T, binaries, name string) program {
 }
 
 // inside lays out the root of one of Genway's images for a container, with the service's
-// configurations and secrets, and gives the command that runs others in it.
+// configurations and secrets, and returns the command that runs others in it.
 func (e *engine) inside(c *container, binary string) []string {
 	e.t.Helper()
 	write := func(name string, text []byte) {
@@ -111,7 +111,7 @@ func (e *engine) inside(c *container, binary string) []string {
 	return []string{"chroot", "--userspec=65532:65532", c.dir}
 }
 
-// config gives the file that a service mounts at a place.
+// config returns the file that a service mounts at a place.
 func (e *engine) config(c *container, targetOf string) string {
 	e.t.Helper()
 	for _, config := range c.service.Configs {
@@ -123,7 +123,7 @@ func (e *engine) config(c *container, targetOf string) string {
 	return ""
 }
 
-// others gives the programs of this machine that stand in for images of others.
+// others returns the programs of this machine that stand in for images of others.
 func others(t *testing.T) map[string]program {
 	t.Helper()
 	haproxy, prometheus := find(t, "haproxy"), find(t, "prometheus")

@@ -85,7 +85,7 @@ func unimplemented(name string) error {
 	return status.Errorf(codes.Unimplemented, "unknown method %s", name)
 }
 
-// hand gives what a message holds to another of its type.
+// hand returns what a message holds to another of its type.
 func hand(to, from any) error {
 	dst, ok := to.(proto.Message)
 	src, same := from.(proto.Message)
@@ -107,7 +107,7 @@ func statusOf(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// tell gives a call's header and trailer to the call options that ask for them.
+// tell returns a call's header and trailer to the call options that ask for them.
 func (c *call) tell(opts []grpc.CallOption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

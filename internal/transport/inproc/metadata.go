@@ -61,7 +61,7 @@ func (c *call) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// added gives to with the values of more behind its own. Neither shares a map or a list
+// added returns to with the values of more behind its own. Neither shares a map or a list
 // with the caller. Keys are in lower case: a connection takes no others.
 func added(to, more metadata.MD) metadata.MD {
 	if to == nil {

@@ -52,7 +52,7 @@ func (s *clientStream) Header() (metadata.MD, error) {
 	return s.call.header, nil
 }
 
-// Trailer gives the trailer of a stream that has ended.
+// Trailer returns the trailer of a stream that has ended.
 func (s *clientStream) Trailer() metadata.MD {
 	s.call.mu.Lock()
 	defer s.call.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 // SetTrailer adds to the trailer.
 func (s *serverStream) SetTrailer(md metadata.MD) { _ = s.call.SetTrailer(md) }
 
-// RecvMsg gives the request, once.
+// RecvMsg returns the request, once.
 func (s *serverStream) RecvMsg(into any) error {
 	if s.request == nil {
 		return io.EOF

@@ -40,7 +40,7 @@ func (l *Listener) Dial(ctx context.Context, from netip.Addr) (net.Conn, error) 
 	}
 }
 
-// Accept gives the next connection.
+// Accept returns the next connection.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:

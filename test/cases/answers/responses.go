@@ -78,7 +78,7 @@ func (s *responsesScript) add(kind string, members object) {
 	s.events = append(s.events, text(members))
 }
 
-// at gives members with the place they belong to.
+// at returns members with the place they belong to.
 func at(id any, item int, index string, members object) object {
 	members["item_id"], members["output_index"] = id, item
 	if index != "" {

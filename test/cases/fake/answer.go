@@ -18,7 +18,7 @@ type Answer struct {
 	// Sizes are the sizes of the writes in bytes, over and over: {1} is a write a
 	// byte. Empty writes each step whole.
 	Sizes []int
-	// instead gives another answer for a request that is not as it should be.
+	// instead returns another answer for a request that is not as it should be.
 	instead func(Request) (Answer, bool)
 }
 
@@ -90,7 +90,7 @@ func Cut() Step { return Step{end: cut} }
 // Reset breaks the connection with a TCP reset.
 func Reset() Step { return Step{end: reset} }
 
-// Split gives the answer in writes of the given sizes.
+// Split returns the answer in writes of the given sizes.
 func (a Answer) Split(sizes ...int) Answer {
 	a.Sizes = sizes
 	return a
@@ -133,7 +133,7 @@ func (a Answer) write(w http.ResponseWriter, r *http.Request, closing <-chan str
 	}
 }
 
-// pieces writes data in the answer's sizes and gives the next turn. What the
+// pieces writes data in the answer's sizes and returns the next turn. What the
 // caller does not take any more is dropped.
 func (a Answer) pieces(w http.ResponseWriter, data string, turn int) int {
 	control := http.NewResponseController(w)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Upstream gives its scripted answers in order, one a request. A request without
+// Upstream returns its scripted answers in order, one a request. A request without
 // an answer left fails the test and gets a 500.
 type Upstream struct {
 	// URL is its address, without a path.
@@ -65,14 +65,14 @@ func (u *Upstream) Answer(answers ...Answer) {
 	u.script = append(u.script, answers...)
 }
 
-// Requests gives the requests so far, oldest first.
+// Requests returns the requests so far, oldest first.
 func (u *Upstream) Requests() []Request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Clone(u.requests)
 }
 
-// Last gives the latest request; the test fails if there was none.
+// Last returns the latest request; the test fails if there was none.
 func (u *Upstream) Last(t *testing.T) Request {
 	t.Helper()
 	all := u.Requests()
@@ -98,7 +98,7 @@ func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 	answer.write(w, r, u.closing)
 }
 
-// take notes the request and gives its answer.
+// take notes the request and returns its answer.
 func (u *Upstream) take(r Request) (Answer, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

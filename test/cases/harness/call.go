@@ -60,7 +60,7 @@ func (g *Gateway) Call(c Call) Answer {
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, Trailer: resp.Trailer, gateway: g}
 }
 
-// CallOf gives the call of a protocol: path, headers and body complete.
+// CallOf returns the call of a protocol: path, headers and body complete.
 func CallOf(p Protocol, model, body string, stream bool) Call {
 	return Call{Path: p.path(model, stream), Header: p.headers(), Body: p.body(model, body, stream)}
 }

@@ -41,7 +41,7 @@ func newReader(t *testing.T, resp *http.Response) *Reader {
 	return &Reader{Status: resp.StatusCode, Header: resp.Header, t: t, lines: bufio.NewReader(resp.Body)}
 }
 
-// Next gives the next frame; false at the clean end of the body. A body that is
+// Next returns the next frame; false at the clean end of the body. A body that is
 // broken off, or framed in a way that some client cannot read, fails the test.
 func (r *Reader) Next() (Frame, bool) {
 	r.t.Helper()

@@ -124,12 +124,12 @@ func New(t *testing.T, config Config) *Gateway {
 	return g
 }
 
-// Upstream gives the fake upstream of a protocol.
+// Upstream returns the fake upstream of a protocol.
 func (g *Gateway) Upstream(p Protocol) *fake.Upstream {
 	return map[Protocol]*fake.Upstream{Chat: g.Chat, Responses: g.Responses, Messages: g.Messages, GenerateContent: g.GenerateContent, Images: g.Images}[p]
 }
 
-// Log gives what edge and core have logged so far.
+// Log returns what edge and core have logged so far.
 func (g *Gateway) Log() string { return g.log.String() }
 
 // channel joins edge and core in one process, as the command genway does.

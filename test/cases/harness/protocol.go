@@ -48,7 +48,7 @@ func (p Protocol) Hello() string {
 	}
 }
 
-// path gives where a caller of the protocol posts to.
+// path returns where a caller of the protocol posts to.
 func (p Protocol) path(model string, stream bool) string {
 	switch p {
 	case Responses:

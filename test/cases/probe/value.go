@@ -31,7 +31,7 @@ func Parse(t *testing.T, document []byte) Value {
 	return Value{Raw: bytes.TrimSpace(document), root: document}
 }
 
-// At gives the value at a path of members and indices: a.b[0].c. The index [-1]
+// At returns the value at a path of members and indices: a.b[0].c. The index [-1]
 // is the last element. What is not there is an absent Value.
 func (v Value) At(path string) Value {
 	out := Value{Raw: v.Raw, path: strings.TrimPrefix(v.path+"."+path, "."), root: v.root}
@@ -60,7 +60,7 @@ func (v Value) element(index string) json.RawMessage {
 	return list[n].Raw
 }
 
-// Members gives the members of an object; nil for anything else.
+// Members returns the members of an object; nil for anything else.
 func (v Value) Members() map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(v.Raw, &members) != nil {
@@ -69,7 +69,7 @@ func (v Value) Members() map[string]json.RawMessage {
 	return members
 }
 
-// List gives the elements of an array; none for anything else.
+// List returns the elements of an array; none for anything else.
 func (v Value) List() []Value {
 	var list []json.RawMessage
 	if json.Unmarshal(v.Raw, &list) != nil {

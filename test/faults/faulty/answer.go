@@ -43,7 +43,7 @@ func Body(body, content string) Answer {
 // noise is what neither HTTP, nor the framing of events, nor JSON can hold.
 const noise = "\x16\x03\x01\x02\xff\x00SSH-2.0-\x80\x81\r\n"
 
-// raw gives the bytes of an answer on the connection, those until the moment and
+// raw returns the bytes of an answer on the connection, those until the moment and
 // those after it, as the fault has them framed.
 func (a Answer) raw(f Fault, m Moment) (before, after string) {
 	pieces, n := a.Pieces, a.At[m]

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Upstream gives one answer to every call, and fails in it. One connection serves
+// Upstream returns one answer to every call, and fails in it. One connection serves
 // one call.
 type Upstream struct {
 	// URL is its address, without a path.

@@ -113,7 +113,7 @@ func both(t *testing.T, p *place, kind, upstream, model string, client func(at *
 	}
 }
 
-// entra gives a token as azidentity does.
+// entra returns a token as azidentity does.
 type entra struct{}
 
 func (entra) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {

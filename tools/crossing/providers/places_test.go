@@ -110,7 +110,7 @@ func TestCounts(t *testing.T) {
 
 const generated = `{"candidates":[{"content":{"role":"model","parts":[{"text":"fine"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"totalTokenCount":2}}`
 
-// tokens gives Google's tokens.
+// tokens returns Google's tokens.
 type tokens struct{}
 
 func (tokens) Token(context.Context) (*auth.Token, error) {

@@ -43,7 +43,7 @@ type Inner struct {
 
 func (v *Kinds) writeOctets(w *member.Writer, name string) { member.IntsOpt(w, name, v.Octets) }
 
-// Write gives the object as JSON.
+// Write returns the object as JSON.
 func (v *Kinds) Write() ([]byte, error) {
 	w := member.NewWriter(256)
 	v.write(w)
