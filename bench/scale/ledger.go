@@ -28,31 +28,23 @@ const (
 // Durable are settings of a PostgreSQL whose commits reach the disk.
 var Durable = []string{"fsync=on", "full_page_writes=on", "max_wal_size=4GB", "shared_buffers=512MB"}
 
-// Ledger writes rows by so many cores at once, for that long, to the database, and again once its ledger is
-// partitioned by day.
+// Ledger writes rows by so many cores at once, for that long, to the database.
 func Ledger(ctx context.Context, db *Database, cores int, during time.Duration) (growth.Row, error) {
 	row := growth.Row{Name: "cores that write to one PostgreSQL", N: int64(cores)}
-	for _, form := range []string{"", ", partitioned"} {
-		if form != "" {
-			if err := db.partition(ctx, time.Now()); err != nil {
-				return row, err
-			}
+	for _, twice := range []bool{false, true} {
+		what := "rows a second, written once"
+		if twice {
+			what = "rows a second, opened and then closed"
 		}
-		for _, twice := range []bool{false, true} {
-			what := "rows a second, written once"
-			if twice {
-				what = "rows a second, opened and then closed"
-			}
-			cost, err := db.write(ctx, cores, twice, during)
-			if err != nil {
-				return row, err
-			}
-			row.Metrics = append(row.Metrics, growth.Metric{What: what + form, Unit: "1/s", Value: cost.rate},
-				growth.Metric{What: "the server's CPU time for such a row", Unit: "µs", Value: cost.server},
-				growth.Metric{What: "the core's CPU time for such a row", Unit: "µs", Value: cost.core},
-				growth.Metric{What: "its write-ahead log", Unit: "bytes", Value: cost.wal},
-				growth.Metric{What: "a commit takes", Unit: "ms", Value: cost.commit})
+		cost, err := db.write(ctx, cores, twice, during)
+		if err != nil {
+			return row, err
 		}
+		row.Metrics = append(row.Metrics, growth.Metric{What: what, Unit: "1/s", Value: cost.rate},
+			growth.Metric{What: "the server's CPU time for such a row", Unit: "µs", Value: cost.server},
+			growth.Metric{What: "the core's CPU time for such a row", Unit: "µs", Value: cost.core},
+			growth.Metric{What: "its write-ahead log", Unit: "bytes", Value: cost.wal},
+			growth.Metric{What: "a commit takes", Unit: "ms", Value: cost.commit})
 	}
 	size, err := db.number(ctx, "SELECT (SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('ledger'))::bigint / greatest(count(*), 1) FROM ledger")
 	if err != nil {
@@ -153,11 +145,6 @@ func (d *Database) ask(ctx context.Context, query string, into any) error {
 		return err
 	}
 	return errors.Join(conn.QueryRow(ctx, query).Scan(into), conn.Close(ctx))
-}
-
-// partition partitions the ledger by day as of a moment.
-func (d *Database) partition(ctx context.Context, now time.Time) error {
-	return store.PartitionLedger(ctx, store.Config{Location: d.url}, now, func(string) {}, func(int64, int64) {})
 }
 
 func (d *Database) checkpoint(ctx context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// Prune writes so many rows of one day and removes them as cores do, once from a table and once from a ledger that
-// is partitioned by day.
+// Prune writes so many rows of one day and removes them as cores do, once from the default partition and once from
+// the day's own.
 func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 	row := growth.Row{Name: "rows of a day, on one PostgreSQL", N: int64(rows)}
 	w, err := db.open(ctx)
@@ -57,9 +57,6 @@ func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 		return row, err
 	}
 	if err := add("pruning, a thousand at a time", prune); err != nil {
-		return row, err
-	}
-	if err := db.partition(ctx, day.AddDate(0, 0, -8)); err != nil {
 		return row, err
 	}
 	if _, err := w.store.Ledger().(ledger.Partitioner).Extend(ctx, day); err != nil { //nolint:forcetypeassert // the ledger of PostgreSQL is one

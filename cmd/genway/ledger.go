@@ -24,7 +24,6 @@ type ledgerCommand struct {
 	Check     checkLedger     `cmd:"" help:"Check the ledger for consistency: no open rows, roll-ups equal to the sums of the rows, costs equal to what the prices give. Exits with 1 if anything is wrong."`
 	Reconcile reconcileLedger `cmd:"" help:"Compare the ledger with what callers or an upstream recorded. Exits with 1 if they differ."`
 	Prune     pruneLedger     `cmd:"" help:"Delete the rows of old requests. Their sums by day stay."`
-	Partition partitionLedger `cmd:"" help:"Partition the ledger of a PostgreSQL database by day, so that prune can drop whole days. Servers keep running."`
 }
 
 type checkLedger struct {

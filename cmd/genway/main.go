@@ -15,7 +15,7 @@ type command struct {
 	Console consoleCommand     `cmd:"" help:"Create links that sign in to the console."`
 	Audit   auditCommand       `cmd:"" help:"List and verify the audit log."`
 	Usage   usageCommand       `cmd:"" help:"Report requests, tokens and costs from the ledger."`
-	Ledger  ledgerCommand      `cmd:"" help:"Check, compare, prune or partition the ledger."`
+	Ledger  ledgerCommand      `cmd:"" help:"Check, compare or prune the ledger."`
 	Migrate migrateCommand     `cmd:"" help:"Print the schema version of the store, migrate it, or wait until it is migrated."`
 	Backup  backupCommand      `cmd:"" help:"Write a backup of an SQLite store. Servers keep running."`
 	Restore restoreCommand     `cmd:"" help:"Restore an SQLite store from a backup."`

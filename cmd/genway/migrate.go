@@ -14,7 +14,7 @@ import (
 
 type migrateCommand struct {
 	Status migrateStatus `cmd:"" help:"Print the version of the store's schema and the pending migrations."`
-	Up     migrateUp     `cmd:"" help:"Apply the pending migrations. Servers of the previous release keep working."`
+	Up     migrateUp     `cmd:"" help:"Apply the pending migrations, and make the partitions of the next days. Servers of the previous release keep working."`
 	Wait   migrateWait   `cmd:"" help:"Wait until this program can use the schema without a migration."`
 }
 

@@ -24,7 +24,7 @@ func TestMigrateCommands(t *testing.T) {
 			t.Errorf("got %q, %v; want %q", out.String(), err, want)
 		}
 	}
-	says("Pending:\n  00001_keys.sql\n", func(out *strings.Builder) error { return (&migrateStatus{in}).Run(t.Context(), out) })
+	says("Pending:\n  00001_schema.sql\n", func(out *strings.Builder) error { return (&migrateStatus{in}).Run(t.Context(), out) })
 	says("CREATE TABLE keys", func(out *strings.Builder) error { return (&migrateUp{in, true}).Run(t.Context(), out) })
 	if _, err := os.Stat(filepath.Join(in.Dir, store.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a dry run made the store: %v", err)
@@ -35,7 +35,7 @@ func TestMigrateCommands(t *testing.T) {
 	}
 	waited := make(chan error, 1)
 	go func() { waited <- (&migrateWait{in, time.Minute}).Run(t.Context(), &strings.Builder{}) }()
-	says("made 00001_keys.sql\n", func(out *strings.Builder) error { return (&migrateUp{Data: in}).Run(t.Context(), out) })
+	says("made 00001_schema.sql\n", func(out *strings.Builder) error { return (&migrateUp{Data: in}).Run(t.Context(), out) })
 	if err := <-waited; err != nil {
 		t.Errorf("waiting: %v", err)
 	}

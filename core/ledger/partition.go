@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A Partitioner is a Store that may keep its entries in a partition for each day.
+// A Partitioner is a Store that keeps its entries in a partition for each day.
 type Partitioner interface {
-	// Extend makes the partitions of the day that now is in, of UTC, and of the next three, where the entries are
-	// partitioned and one is missing. It reports how many it made, also with an error. Without its
+	// Extend makes the partitions of the day that now is in, of UTC, and of the next three that are
+	// missing. It reports how many it made, also with an error. Without its
 	// partition an entry is written elsewhere, never refused.
 	Extend(ctx context.Context, now time.Time) (made int, err error)
 	// Repeated gives entries of which there are several, at most so many. There are none unless a

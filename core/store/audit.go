@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/core/audit"
 )
 
-// auditStore is audit.Store over migrations/00004_audit.sql.
+// auditStore is audit.Store over the table audit.
 type auditStore struct {
 	db database
 }

@@ -104,11 +104,7 @@ func checkBackup(ctx context.Context, file string) error {
 	if err := (&Store{db: db}).Check(ctx); err != nil {
 		return err
 	}
-	known, err := versions()
-	if err != nil {
-		return err
-	}
-	schema, err := readSchema(ctx, db, known)
+	schema, err := readSchema(ctx, db)
 	switch {
 	case err != nil:
 		return err

@@ -94,7 +94,7 @@ func TestRestoreRefuses(t *testing.T) {
 		return file
 	}
 	newer := bad("newer.db", bytes)
-	run(t, raw(t, newer), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9999`)
+	run(t, raw(t, newer), `INSERT INTO genway_schema (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9999`)
 	empty := bad("other.db", nil)
 	run(t, raw(t, empty), `CREATE TABLE other (id INTEGER)`)
 	served := newFile(t)

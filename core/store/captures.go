@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/core/capture/vault"
 )
 
-// captureStore is vault.Store over migrations/00014_captures.sql.
+// captureStore is vault.Store over the table captures.
 type captureStore struct{ db database }
 
 var _ vault.Store = captureStore{}

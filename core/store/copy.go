@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -49,7 +51,7 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64), w
 			if err := soleConnection(ctx, path); err != nil {
 				return err
 			}
-			if _, err := migrate(ctx, source, MigrateCheck); err != nil {
+			if _, err := pending(ctx, source, MigrateCheck); err != nil {
 				return err
 			}
 			// The transaction does not end with ctx: database/sql would roll it back beside its last
@@ -104,6 +106,23 @@ func copyTo(ctx context.Context, from *sql.Tx, config *pgx.ConnConfig, after fun
 	return copied, nil
 }
 
+// partitionCopied makes a partition of the ledger, which is empty, for the rows of all days before those that have one, or
+// up to the end of today: a default partition with many rows would be read whenever a partition is made.
+func partitionCopied(ctx context.Context, into pgx.Tx, now time.Time) error {
+	var there bool
+	var first string
+	if err := into.QueryRow(ctx, `SELECT COALESCE(bool_or(c.relname LIKE 'ledger_before_%'), FALSE), COALESCE(min(c.relname) FILTER (WHERE c.relname ~ '^ledger_[0-9]{8}$'), '')
+		FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = 'ledger'::regclass`).Scan(&there, &first); err != nil || there {
+		return err
+	}
+	until := dayPartition(now.UnixMicro()/microsOfDay + 1)
+	if at, err := time.Parse("ledger_20060102", first); err == nil {
+		until = dayPartition(at.UnixMicro() / microsOfDay)
+	}
+	_, err := into.Exec(ctx, fmt.Sprintf(`CREATE TABLE ledger_before_%s PARTITION OF ledger FOR VALUES FROM (MINVALUE) TO (%d)`, strings.TrimPrefix(until.name, "ledger_"), until.from))
+	return err
+}
+
 // forCopy is the configuration of the connection that copies. A statement has no bound, since a table may have many
 // rows; a lock has one, since nobody else uses the database. A server that neither takes rows nor answers is given up.
 func forCopy(config *pgx.ConnConfig) *pgx.ConnConfig {
@@ -139,6 +158,9 @@ func copyTables(ctx context.Context, from *sql.Tx, into pgx.Tx, tables []table, 
 		if filled {
 			return nil, fmt.Errorf("the database is in use: its table %s has rows; make an empty one", t.name)
 		}
+	}
+	if err := partitionCopied(ctx, into, time.Now()); err != nil {
+		return nil, err
 	}
 	copied := make([]Copied, 0, len(tables))
 	for _, t := range tables {

@@ -23,7 +23,7 @@ type table struct {
 // say of themselves is not among them.
 func tablesOf(ctx context.Context, from *sql.Tx) ([]table, error) {
 	names, err := texts(ctx, from, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-		AND name NOT IN ('goose_db_version', 'schema_least') ORDER BY name`)
+		AND name NOT IN ('`+versionTable+`', 'schema_least') ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}

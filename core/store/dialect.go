@@ -13,13 +13,11 @@ import (
 )
 
 // dialect is what the databases do not have in common. Statements are written once, in
-// the SQL that both know, with ? for each argument; a migration's types are words of
-// the dialect.
+// the SQL that both know, with ? for each argument.
 type dialect struct {
 	goose goose.Dialect
-	// whole makes the schema that the steps up to its version make, at once; zero where an empty
-	// database runs the steps.
-	whole Migration
+	// migrations is the directory of its migrations.
+	migrations string
 	// foreign is a query of what a database has that has no schema of Genway yet; empty where
 	// programs share databases.
 	foreign string
@@ -29,14 +27,6 @@ type dialect struct {
 	tables string
 	// partitions is a query of how many partitions the ledger has; empty where there are none.
 	partitions string
-	// words are what a migration may say beside plain SQL: see migrations/README.md.
-	words map[string]string
-	// onchange, appendonly and countchanges are words that are followed by texts.
-	onchange     func(table, statement string) string
-	appendonly   func(table string) string
-	countchanges func(table, counters, key, keyOf string) string
-	// noted is a word that is followed by a table and its columns.
-	noted func(table string, columns []string) string
 	// bind writes a statement's placeholders as the database wants them.
 	bind func(statement string) string
 	// lock is run first in a transaction that changes what it has read; empty where
@@ -75,45 +65,12 @@ type dialect struct {
 // A transaction that begins to write as it begins cannot be refused in its midst because
 // another one wrote first: see params.
 var sqliteDialect = dialect{
-	goose:    goose.DialectSQLite3,
-	whole:    Migration{Version: wholeVersion, Name: "whole.sql", SQL: wholeSchema},
-	foreign:  `SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name LIMIT 1`,
-	hasTable: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
-	tables:   `SELECT name FROM sqlite_master WHERE type = 'table'`,
-	words: map[string]string{
-		"integer":   "INTEGER",
-		"text":      "TEXT",
-		"bytes":     "BLOB",
-		"identity":  "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
-		"strict":    "STRICT",
-		"clustered": "STRICT, WITHOUT ROWID",
-		"index":     "CREATE INDEX",
-	},
-	onchange: func(table, statement string) string {
-		var triggers []string
-		for _, event := range []struct{ name, of string }{{"inserted", "INSERT"}, {"updated", "UPDATE"}, {"deleted", "DELETE"}} {
-			triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    "+statement+";\nEND;")
-		}
-		return strings.Join(triggers, "\n\n")
-	},
-	appendonly: func(table string) string {
-		var triggers []string
-		for _, event := range []struct{ name, of string }{{"kept", "DELETE"}, {"unchanged", "UPDATE"}} {
-			triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" BEFORE "+event.of+" ON "+table+" BEGIN\n    SELECT RAISE(ABORT, '"+table+" is append-only');\nEND;")
-		}
-		return strings.Join(triggers, "\n\n")
-	},
-	// A row's key in the counters changes only by hand; the second trigger of updates is only
-	// for that.
-	countchanges: func(table, counters, key, keyOf string) string {
-		var triggers []string
-		for _, event := range []struct{ name, of, row string }{{"inserted", "INSERT", "NEW"}, {"updated", "UPDATE", "NEW"}, {"moved", "UPDATE OF start_time", "OLD"}, {"deleted", "DELETE", "OLD"}} {
-			triggers = append(triggers, "CREATE TRIGGER "+counters+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    UPDATE "+counters+" SET changed = changed + 1 WHERE "+key+" = "+strings.ReplaceAll(keyOf, "$row", event.row)+";\nEND;")
-		}
-		return strings.Join(triggers, "\n\n")
-	},
-	noted: sqliteNoted,
-	bind:  func(statement string) string { return statement },
+	goose:      goose.DialectSQLite3,
+	migrations: "sqlite",
+	foreign:    `SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND tbl_name <> '` + versionTable + `' ORDER BY name LIMIT 1`,
+	hasTable:   `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
+	tables:     `SELECT name FROM sqlite_master WHERE type = 'table'`,
+	bind:       func(statement string) string { return statement },
 	// In KiB. With 100,000 keys in the store, 500 KiB had half of what an import took go into
 	// writing and reading the same pages again.
 	room:   `PRAGMA cache_size = -16384`,
@@ -153,55 +110,13 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	goose:    goose.DialectPostgres,
-	hasTable: `SELECT to_regclass(?) IS NOT NULL`,
+	goose:      goose.DialectPostgres,
+	migrations: "postgres",
+	hasTable:   `SELECT to_regclass(?) IS NOT NULL`,
 	// Partitions are none, and a database may have thousands of them.
 	tables:     `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND pg_table_is_visible(oid)`,
 	partitions: `SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('ledger')`,
-	words: map[string]string{
-		"integer": "BIGINT",
-		// Texts are ordered by their bytes, as in SQLite: a locale's order is another on each
-		// system, and an index in it breaks when the system's library is updated.
-		"text":      `TEXT COLLATE "C"`,
-		"bytes":     "BYTEA",
-		"identity":  "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-		"strict":    "",
-		"clustered": "",
-		"index":     concurrently,
-	},
-	onchange: func(table, statement string) string {
-		return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
-			"CREATE TRIGGER " + table + "_changed AFTER INSERT OR UPDATE OR DELETE ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_changed();"
-	},
-	appendonly: func(table string) string {
-		return "CREATE FUNCTION " + table + "_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    RAISE EXCEPTION '" + table + " is append-only';\nEND $$;\n\n" +
-			"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
-	},
-	// Triggers of statements cost a writer little. What is deleted is counted where there is no
-	// counter yet, too: a transaction that sees an older state of the database does not see one
-	// that is new, and fails instead of skipping it.
-	countchanges: func(table, counters, key, keyOf string) string {
-		update := func(rows string) string {
-			return "UPDATE " + counters + " SET changed = changed + 1 WHERE " + key + " IN (" + rows + ")"
-		}
-		of := func(rows string) string {
-			return "SELECT " + strings.ReplaceAll(keyOf, "$row", rows) + " AS key FROM " + rows
-		}
-		insert := "INSERT INTO " + counters + " AS counter SELECT DISTINCT key, 1, -1, -1 FROM (" + of("old_rows") + ") AS keys ON CONFLICT (" + key + ") DO UPDATE SET changed = counter.changed + 1"
-		var triggers []string
-		for _, event := range []struct{ name, of, tables, statement string }{
-			{"inserted", "INSERT", "NEW TABLE AS new_rows", update(of("new_rows"))},
-			{"updated", "UPDATE", "OLD TABLE AS old_rows NEW TABLE AS new_rows", update(of("new_rows") + " UNION " + of("old_rows"))},
-			{"deleted", "DELETE", "OLD TABLE AS old_rows", insert},
-		} {
-			name := counters + "_" + event.name
-			triggers = append(triggers, "CREATE FUNCTION "+name+"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    "+event.statement+";\n    RETURN NULL;\nEND $$;\n\n"+
-				"CREATE TRIGGER "+name+" AFTER "+event.of+" ON "+table+" REFERENCING "+event.tables+" FOR EACH STATEMENT EXECUTE FUNCTION "+name+"();")
-		}
-		return strings.Join(triggers, "\n\n")
-	},
-	noted: postgresNoted,
-	bind:  numbered,
+	bind:       numbered,
 	// A plain sum of PostgreSQL's is a numeric.
 	overflow: func(err error) bool { return sqlState(err) == "22003" }, // numeric_value_out_of_range
 	sum: func(column string) string {

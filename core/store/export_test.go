@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,34 +9,6 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 )
-
-// WholeVersion is the version of whole.sql.
-const WholeVersion = wholeVersion
-
-// MigrateByStep makes the schema of an SQLite file that is not there, a step after the other up to a version.
-func MigrateByStep(t testing.TB, path string, last int64) {
-	t.Helper()
-	db, err := sqlitePool(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.pool.Close()
-	known, err := versions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	known = slices.DeleteFunc(known, func(m Migration) bool { return m.Version > last })
-	steps, err := after(0, db.dialect, known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stepwise := *db.dialect
-	stepwise.whole = Migration{}
-	db.dialect = &stepwise
-	if err := create(t.Context(), db, steps); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Setting is the value of a server's setting in a connection, or in the ledger's.
 func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {
@@ -58,13 +29,20 @@ func AwaitMigrations(ctx context.Context, location string, every time.Duration, 
 	if err != nil {
 		return err
 	}
-	db := connections(config, 1)
+	db := connections(config, 2)
 	defer db.pool.Close()
-	tx, err := awaitLock(ctx, db, migrationLock, lockWait{every: every, waits: waits})
-	if err != nil {
-		return err
-	}
-	return tx.Rollback()
+	watch := &migrationWatch{db: db, every: every, waits: waits}
+	return watch.during(ctx, func(ctx context.Context) error {
+		conn, err := db.pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if err := watch.SessionLock(ctx, conn); err != nil {
+			return err
+		}
+		return watch.SessionUnlock(ctx, conn)
+	})
 }
 
 // TriesAgain reports whether an SQLite error is of those after which a transaction is
@@ -189,7 +167,7 @@ func (s *Store) Counted() (counted *Store, statements *atomic.Int64) {
 		statements.Add(1)
 		return s.db.bind(statement)
 	}
-	counted = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file, byDay: s.byDay}
+	counted = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
 	counted.db.dialect = &counting
 	return counted, statements
 }
@@ -202,7 +180,7 @@ func (s *Store) Written() (written *Store, statements *[]string) {
 		*statements = append(*statements, statement)
 		return s.db.bind(statement)
 	}
-	written = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file, byDay: s.byDay}
+	written = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
 	written.db.dialect = &writing
 	return written, statements
 }

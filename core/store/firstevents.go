@@ -6,8 +6,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// firstEventSums are the figures of the times to first events, in the order of firstEventsOf:
-// migrations/00015_first_events.sql has their columns.
+// firstEventSums are the figures of the times to first events, in the order of firstEventsOf.
 func firstEventSums() []figure {
 	all := []figure{
 		{"first_event_known", "count(*)"},

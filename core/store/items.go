@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/core/items"
 )
 
-// itemStore is items.Store over migrations/00008_items.sql.
+// itemStore is items.Store over the table items.
 type itemStore struct{ db database }
 
 var _ items.Store = itemStore{}

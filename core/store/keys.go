@@ -15,8 +15,7 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// keyStore is keys.Store over migrations/00001_keys.sql, 00003_policies.sql and
-// 00009_growth.sql.
+// keyStore is keys.Store over the tables of keys in migrations.
 type keyStore struct {
 	db database
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
@@ -19,7 +18,6 @@ type ledgerStore struct {
 	writer database   // one connection, with the ledger's own durability
 	rows   *rowWriter // of the writer, for SQLite
 	file   string     // the path, for SQLite
-	byDay  *atomic.Bool
 }
 
 var (
@@ -35,12 +33,12 @@ func (s *Store) Requests() ledger.Searcher { return s.ledger() }
 func (s *Store) Ledger() ledger.Store { return s.ledger() }
 
 func (s *Store) ledger() ledgerStore {
-	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows, file: s.file, byDay: s.byDay}
+	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
 }
 
 // Begin makes the number of a process.
 func (s ledgerStore) Begin(ctx context.Context, now time.Time) (process int64, err error) {
-	err = s.writer.row(ctx, `INSERT INTO ledger_processes (start_time, seen_time, rolls, partitions) VALUES (?, ?, 1, 1) RETURNING id`, now.UnixMicro(), now.UnixMicro()).Scan(&process)
+	err = s.writer.row(ctx, `INSERT INTO ledger_processes (start_time, seen_time) VALUES (?, ?) RETURNING id`, now.UnixMicro(), now.UnixMicro()).Scan(&process)
 	if err != nil {
 		return 0, fmt.Errorf("insert process: %w", explain(s.file, err))
 	}

@@ -44,25 +44,15 @@ func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*
 			args = append(args, array(entries, c.integer))
 		}
 	}
-	byDay := s.byDay.Load()
-	_, err := s.writer.exec(ctx, upsertArrays[byDay], args...)
-	if sqlState(err) == invalidColumnReference {
-		// The table has no unique index of these columns: it was partitioned meanwhile.
-		s.byDay.Store(!byDay)
-		_, err = s.writer.exec(ctx, upsertArrays[!byDay], args...)
-	}
+	_, err := s.writer.exec(ctx, upsertArrays, args...)
 	if err != nil {
 		return fmt.Errorf("write %d entries: %w", len(entries), err)
 	}
 	return nil
 }
 
-const invalidColumnReference = "42P10"
-
-// upsertArrays are the statements for a table that is partitioned by day, and for one that is not.
-var upsertArrays = map[bool]string{false: upsertArraysBy(identityOfRow), true: upsertArraysBy(identityByDay)}
-
-func upsertArraysBy(identity string) string {
+// upsertArrays adds and closes entries of PostgreSQL.
+var upsertArrays = func() string {
 	var arrays []string
 	for _, c := range ledgerColumns {
 		kind := "bigint"
@@ -72,12 +62,12 @@ func upsertArraysBy(identity string) string {
 		arrays = append(arrays, "?::"+kind+"[]")
 	}
 	return `WITH written AS (
-			INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry(identity) + `
+			INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry(identityByDay) + `
 			RETURNING process, start_time, key_id, owner, cost, outcome
 		) INSERT INTO ledger_spent (day, process, key_id, owner, cost)
 		SELECT start_time / 86400000000, process, key_id, owner, ` + postgresDialect.sum("cost") + ` FROM written
 		WHERE outcome NOT IN ('open', 'interrupted') AND cost > 0 GROUP BY start_time / 86400000000, process, key_id, owner` + moreSpent
-}
+}()
 
 func array[T any](entries []*ledger.Entry, value func(*ledger.Entry) T) []T {
 	values := make([]T, len(entries))

@@ -11,13 +11,10 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// The test binary is also the other processes of TestManyProcesses and TestP28PartitionKilled.
+// The test binary is also the other processes of TestManyProcesses.
 func TestMain(m *testing.M) {
 	if location := os.Getenv(childVariable); location != "" {
 		os.Exit(child(location))
-	}
-	if at := os.Getenv(partitionVariable); at != "" {
-		os.Exit(partitioningChild(at))
 	}
 	goleak.VerifyTestMain(servers.Main{M: m})
 }

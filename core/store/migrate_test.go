@@ -7,9 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +50,7 @@ func TestOpenNewerSchema(t *testing.T) {
 		if err := open(t, location).Close(); err != nil {
 			t.Fatal(err)
 		}
-		run(t, raw(t, location), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9998`)
+		run(t, raw(t, location), `INSERT INTO genway_schema (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9998`)
 		s, err := store.Open(t.Context(), store.Config{Location: location})
 		if err == nil {
 			s.Close()
@@ -175,130 +173,6 @@ func create(t testing.TB, s *store.Store) {
 	}
 }
 
-// What was spent before there was a table for it is counted as it is made.
-func TestSpentBeforeItsTable(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
-		s := open(t, location)
-		entries := s.Ledger()
-		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		process, err := entries.Begin(t.Context(), start)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var batch []*ledger.Entry
-		for n := range int64(40) {
-			batch = append(batch, &ledger.Entry{
-				Number: n, Request: ledger.Request{KeyID: []string{"a", "b"}[n%2], Owner: []string{"", "o"}[n/2%2], Start: start.Add(time.Duration(n) * 6 * time.Hour)},
-				Result: ledger.Result{Outcome: []ledger.Outcome{ledger.OK, ledger.Failed, ledger.Open}[n%3], Cost: n},
-			})
-		}
-		if err := entries.Write(t.Context(), process, batch); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := entries.Prune(t.Context(), start.AddDate(0, 0, 4), 10); err != nil {
-			t.Fatal(err)
-		}
-		since := start.AddDate(0, 0, 2)
-		want, err := entries.Spent(t.Context(), since, "", "")
-		if err = errors.Join(err, s.Close()); err != nil || len(want) != 4 {
-			t.Fatal(want, err)
-		}
-		run(t, raw(t, location), withoutRollups(location)...)
-		run(t, raw(t, location), `DROP TABLE ledger_spent`, `ALTER TABLE ledger DROP COLUMN usage_source`,
-			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 5`)
-		run(t, raw(t, location), beforeGrowth(location)...)
-		for i := range want {
-			want[i].Process = ledger.ProcessName(0, time.UnixMicro(0)) // the rows of before did not say it
-		}
-		got, err := opened(t, location).Ledger().Spent(t.Context(), since, "", "")
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v: %v", got, want, err)
-		}
-	})
-}
-
-// beforeGrowth undoes migrations/00009_growth.sql, as far as making it again needs.
-func beforeGrowth(location string) []string {
-	undo := []string{`DROP INDEX keys_create_time`, `DROP INDEX IF EXISTS ledger_spent_key`, `DROP INDEX IF EXISTS ledger_spent_owner`}
-	if store.IsPostgres(location) {
-		return append(undo, `DROP TRIGGER keys_inserted ON keys`, `DROP TRIGGER keys_updated ON keys`, `DROP TRIGGER keys_deleted ON keys`,
-			`DROP FUNCTION keys_noted()`, `DROP TABLE keys_changes`,
-			`CREATE FUNCTION keys_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
-			`CREATE TRIGGER keys_changed AFTER INSERT ON keys FOR EACH ROW EXECUTE FUNCTION keys_changed()`)
-	}
-	for _, trigger := range []string{"inserted", "updated", "deleted"} {
-		undo = append(undo, `DROP TRIGGER keys_`+trigger, `CREATE TRIGGER keys_`+trigger+` AFTER INSERT ON keys BEGIN SELECT 1; END`)
-	}
-	return append(undo, `DROP TABLE keys_changes`)
-}
-
-// Figures below 0 that were stored before they were looked at no longer take from the sums,
-// and their rows are marked.
-func TestFiguresBelowZeroAreMended(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
-		s := open(t, location)
-		process, err := s.Ledger().Begin(t.Context(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ok := &ledger.Entry{Number: 1, Request: ledger.Request{Start: time.Unix(1, 0)}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Input: 5, Thinking: 3}}}
-		negative := *ok
-		negative.Number = 2
-		if err := s.Ledger().Write(t.Context(), process, []*ledger.Entry{ok, &negative}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		run(t, raw(t, location), withoutRollups(location)...)
-		run(t, raw(t, location), `UPDATE ledger SET input_tokens = -7 WHERE number = 2`, `ALTER TABLE ledger DROP COLUMN usage_source`,
-			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 6`)
-		run(t, raw(t, location), beforeGrowth(location)...)
-		report, err := opened(t, location).Ledger().Report(t.Context(), ledger.Query{})
-		if err != nil || len(report) != 1 || report[0].Input != 5 || report[0].Thinking != 6 || report[0].Rejected != 1 {
-			t.Errorf("%+v, %v", report, err)
-		}
-	})
-}
-
-// testdata/schema.sql is the schema of the files that the first two migrations made
-// before there was PostgreSQL: it is still what they make, and such a file is opened and
-// goes on.
-func TestFilesOfOldSchema(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "schema.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), store.FileName)
-	old := raw(t, path)
-	run(t, old, string(text),
-		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1), (1, 1), (2, 1)`,
-		`INSERT INTO keys_version VALUES (1, 7)`,
-		`INSERT INTO keys (id, hash, group_name, name, create_time) VALUES ('key_old', zeroblob(32), 'chat', 'old', 5)`)
-	s := opened(t, path)
-	list, err := s.Keys().List(t.Context(), keys.Query{Limit: 1000})
-	if err != nil || len(list) != 1 || list[0].ID != "key_old" || list[0].Name != "old" || !list[0].Secrets[0].CreateTime.Equal(list[0].CreateTime) {
-		t.Errorf("got %+v, %v", list, err)
-	}
-	create(t, s)
-
-	fresh := newFile(t)
-	opened(t, fresh)
-	want, got := schema(t, old), schema(t, raw(t, fresh))
-	if len(want) < 10 {
-		t.Errorf("the old file has only %v", want)
-	}
-	for name, statement := range want {
-		if got[name] != statement {
-			t.Errorf("%s is\n%s\nand was\n%s", name, got[name], statement)
-		}
-	}
-	const made = `SELECT version_id || ' ' || is_applied FROM goose_db_version ORDER BY id`
-	if one, other := column(t, old, made), column(t, raw(t, fresh), made); !slices.Equal(one, other) {
-		t.Errorf("migrated step by step: %q; at once: %q", one, other)
-	}
-}
-
 // A file of SQLite that another program has written is refused and left as it is.
 func TestFileOfAnotherProgram(t *testing.T) {
 	for _, has := range []string{`CREATE TABLE ledger (mine TEXT)`, `CREATE TABLE theirs (a TEXT)`, `CREATE VIEW theirs AS SELECT 1`} {
@@ -315,7 +189,37 @@ func TestFileOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// What is in the way of a migration leaves an empty database as it was.
+// A database that a build of before the first release has made is refused, and left as it is.
+func TestOpenRefusesUnreleased(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		if err := open(t, location).Close(); err != nil {
+			t.Fatal(err)
+		}
+		db := raw(t, location)
+		run(t, db, `ALTER TABLE genway_schema RENAME TO goose_db_version`, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (18, TRUE)`)
+		before := dump(t, location)
+		_, opening := store.Open(t.Context(), store.Config{Location: location})
+		_, reading := store.ReadSchema(t.Context(), store.Config{Location: location})
+		_, migrating := store.MigrateUp(t.Context(), store.Config{Location: location})
+		for _, err := range []error{opening, reading, migrating} {
+			if err == nil || !strings.Contains(err.Error(), "a build of genway from before its first release has made it") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v", err)
+			}
+		}
+		if after := dump(t, location); after != before {
+			t.Errorf("it was\n%s\nand is\n%s", before, after)
+		}
+	})
+}
+
+// A database of PostgreSQL that another program shares, which counts its migrations in goose's own table, is taken.
+func TestOpenBesideAnotherProgram(t *testing.T) {
+	location := servers.PostgresDatabase(t)
+	run(t, raw(t, location), `CREATE TABLE goose_db_version (version_id bigint)`, `INSERT INTO goose_db_version VALUES (99)`, `CREATE TABLE theirs (a text)`)
+	create(t, opened(t, location))
+}
+
+// What is in the way of a migration leaves no table of it.
 func TestFirstSchemaIsWholeOrNothing(t *testing.T) {
 	location := servers.PostgresDatabase(t)
 	db := raw(t, location)
@@ -323,7 +227,7 @@ func TestFirstSchemaIsWholeOrNothing(t *testing.T) {
 	if s, err := store.Open(t.Context(), store.Config{Location: location}); err == nil || !strings.Contains(err.Error(), `relation "ledger" already exists`) {
 		t.Errorf("%v, %v", s, err)
 	}
-	if got := column(t, db, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`); len(got) != 1 || strings.TrimSpace(got[0]) != "ledger" {
+	if got := column(t, db, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'genway_schema'`); len(got) != 1 || strings.TrimSpace(got[0]) != "ledger" {
 		t.Errorf("it left %v", got)
 	}
 }

@@ -3,10 +3,8 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +19,6 @@ import (
 func daily(t testing.TB, first time.Time) (location string, s *store.Store) {
 	t.Helper()
 	location = servers.PostgresDatabase(t)
-	partition(t, location, first.AddDate(0, 0, -8))
 	s = opened(t, location)
 	if made := extend(t, s, first); made != 4 {
 		t.Errorf("%d partitions were made, want 4", made)
@@ -151,13 +148,13 @@ func TestClocksAndPartitions(t *testing.T) {
 		}
 	}
 	write(ledger.Open)
-	where("ledger_20260302 1", "ledger_20260303 1", "ledger_before_20260302 3", "ledger_default 2")
+	where("ledger_20260302 1", "ledger_20260303 1", "ledger_default 5")
 	if made := extend(t, s, now.Add(38*aDay)); made != 4 {
 		t.Errorf("%d partitions are made", made)
 	}
-	where("ledger_20260302 1", "ledger_20260303 1", "ledger_20260411 1", "ledger_before_20260302 3", "ledger_default 1")
+	where("ledger_20260302 1", "ledger_20260303 1", "ledger_20260411 1", "ledger_default 4")
 	write(ledger.OK)
-	where("ledger_20260302 1", "ledger_20260303 1", "ledger_20260411 1", "ledger_before_20260302 3", "ledger_default 1")
+	where("ledger_20260302 1", "ledger_20260303 1", "ledger_20260411 1", "ledger_default 4")
 	if rows := reportOf(t, s); len(rows) != 1 || rows[0].Requests != 7 || rows[0].OK != 7 {
 		t.Errorf("%+v", rows)
 	}
@@ -181,70 +178,5 @@ func TestRepeatedEntriesAreFound(t *testing.T) {
 	repeated, err := s.Ledger().(ledger.Partitioner).Repeated(t.Context(), 10)
 	if err != nil || !slices.Equal(repeated, []ledger.Key{{Process: process, Number: 7}}) {
 		t.Errorf("%+v, %v", repeated, err)
-	}
-}
-
-// A program of before cannot open the database, and one that has it open cannot write to it: it gets an error that
-// has it keep its entries.
-func TestOlderProgramsAndPartitions(t *testing.T) {
-	location := servers.PostgresDatabase(t)
-	opened(t, location)
-	db, now := raw(t, location), time.Now()
-	insert := func(seen time.Time) {
-		t.Helper()
-		run(t, db, fmt.Sprintf(`INSERT INTO ledger_processes (start_time, seen_time, host, version) VALUES (1, %d, 'host-of-before', 'v0.1.0')`, seen.UnixMicro()))
-	}
-	insert(now.Add(-time.Hour))
-	insert(now)
-	refused := func(want string) {
-		t.Helper()
-		before := dump(t, location)
-		err := store.PartitionLedger(t.Context(), store.Config{Location: location}, now, func(step string) { t.Error(step) }, func(int64, int64) {})
-		if !errors.Is(err, store.ErrPartition) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-		if found, err := store.InspectPartitioning(t.Context(), store.Config{Location: location}, now); err != nil || len(found.Obstacles) != 1 || !strings.Contains(found.Obstacles[0], want) || len(found.Steps) != 4 {
-			t.Errorf("%+v, %v", found, err)
-		}
-		if after := dump(t, location); after != before {
-			t.Error("the schema has changed")
-		}
-	}
-	refused("node 2 on host-of-before, version v0.1.0, is older than this program")
-	run(t, db, `UPDATE ledger_processes SET seen_time = 5`, `CREATE VIEW mine AS SELECT count(*) FROM ledger`)
-	refused("the view mine reads the ledger")
-	run(t, db, `DROP VIEW mine`)
-	fill(t, location, now.Add(400*aDay), 1)
-	run(t, db, `UPDATE ledger_processes SET seen_time = 5`)
-	refused("by the clock of its core, which was wrong")
-	run(t, db, `DELETE FROM ledger`)
-
-	partition(t, location, now)
-	schema, err := store.ReadSchema(t.Context(), store.Config{Location: location})
-	if err != nil || schema.Partitions != 2 || !schema.Compatible() {
-		t.Errorf("%+v, %v", schema, err)
-	}
-	schema.Known = schema.Least - 1
-	if schema.Compatible() {
-		t.Error("a program of the version before may use it")
-	}
-	_, err = db.ExecContext(t.Context(), `INSERT INTO ledger (process, number) VALUES (1, 1) ON CONFLICT (process, number) DO NOTHING`)
-	if err == nil || !strings.Contains(err.Error(), "42P10") {
-		t.Errorf("the statement of the version before: %v", err)
-	}
-}
-
-// Only a database of PostgreSQL is partitioned.
-func TestPartitionRefuses(t *testing.T) {
-	for _, location := range []string{newFile(t), "postgres://u:canary@127.0.0.1:1/genway", "mysql://u@host/x", ""} {
-		err := store.PartitionLedger(t.Context(), store.Config{Location: location}, time.Now(), func(string) {}, func(int64, int64) {})
-		if err == nil || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", location, err)
-		}
-	}
-	location := servers.PostgresDatabase(t)
-	err := store.PartitionLedger(t.Context(), store.Config{Location: location}, time.Now(), func(string) {}, func(int64, int64) {})
-	if !errors.Is(err, store.ErrPending) {
-		t.Errorf("a database without a schema: %v", err)
 	}
 }

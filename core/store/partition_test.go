@@ -3,31 +3,22 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/servers"
 )
 
 const aDay = 24 * time.Hour
-
-// partition has the ledger of a database, which is made, be partitioned as of a moment, and gives the
-// steps that it took.
-func partition(t testing.TB, location string, now time.Time) (steps []string) {
-	t.Helper()
-	if err := open(t, location).Close(); err != nil {
-		t.Fatal(err)
-	}
-	err := store.PartitionLedger(t.Context(), store.Config{Location: location}, now, func(step string) { steps = append(steps, step) }, func(int64, int64) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return steps
-}
 
 // extend makes the partitions of the days behind a moment.
 func extend(t testing.TB, s *store.Store, now time.Time) int {
@@ -49,33 +40,97 @@ func partitionsOf(t testing.TB, location string) []string {
 	return rows
 }
 
-// byDay has the ledger of the suite's database be partitioned: the first days of its entries have partitions of
-// their own, others are in the first and in the default partition.
-func byDay(t *testing.T, location string) {
-	t.Helper()
-	first := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	partition(t, location, first.AddDate(0, 0, -8))
-	if made := extend(t, opened(t, location), first.AddDate(0, 0, 1)); made != 4 {
-		t.Errorf("%d partitions were made, want 4", made)
+// Cores each of whose requests waits for its row write while the partition of their day is made, which takes their rows
+// from the default one, and afterwards: no request is refused, each is one row, and the sums add up.
+func TestP27PartitionUnderLoad(t *testing.T) {
+	location := servers.PostgresDatabase(t)
+	const filled = 2000
+	fill(t, location, time.Now().Add(-3*aDay), filled)
+	db := raw(t, location)
+	var callers sync.WaitGroup
+	var requests atomic.Int64
+	stop := make(chan struct{})
+	var recorders []*ledger.Recorder
+	for range 2 {
+		r, err := ledger.Start(t.Context(), ledger.Config{Store: opened(t, location).Ledger(), Wait: true, MaxWait: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorders = append(recorders, r)
+		for range 4 {
+			callers.Go(func() {
+				for {
+					record, err := r.Open(t.Context(), ledger.Request{ID: "req", KeyID: "key_p27", Model: "m", Start: time.Now()})
+					if err != nil {
+						t.Errorf("a request is refused: %v", err)
+						return
+					}
+					requests.Add(1)
+					record.Settle(ledger.Result{Outcome: ledger.OK, Attempts: 1, Price: "p", Cost: 1})
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+		}
+	}
+	await(t, func() bool { return requests.Load() >= 100 || t.Failed() })
+	extend(t, opened(t, location), time.Now())
+	until := requests.Load() + 200
+	await(t, func() bool { return requests.Load() >= until || t.Failed() })
+	close(stop)
+	callers.Wait()
+	for _, r := range recorders {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	got := column(t, db, `SELECT count(*) || ' ' || count(DISTINCT (process, number)) || ' ' || count(*) FILTER (WHERE outcome = 'ok') FROM ledger`)
+	if n := requests.Load() + filled; got[0] != fmt.Sprintf("%d %d %d\n", n, n, n) {
+		t.Errorf("%d requests, rows: %s", n, got)
+	}
+	checkedGood(t, location)
+	today := "ledger_" + time.Now().UTC().Format("20060102")
+	if got := partitionsOf(t, location); !slices.ContainsFunc(got, func(rows string) bool { return strings.HasPrefix(rows, today) }) {
+		t.Errorf("rows: %q", got)
 	}
 }
 
-// Partitioning twice does nothing but make partitions that are missing.
-func TestPartitionTwice(t *testing.T) {
-	location, now := servers.PostgresDatabase(t), time.Date(2026, 11, 23, 15, 0, 0, 0, time.UTC)
-	if steps := partition(t, location, now); len(steps) != 5 {
-		t.Errorf("%q", steps)
+// fill writes so many closed rows, of three days.
+func fill(t testing.TB, location string, from time.Time, rows int64) {
+	t.Helper()
+	s := opened(t, location)
+	process, err := s.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if steps := partition(t, location, now); len(steps) != 1 {
-		t.Errorf("the second time: %q", steps)
+	var entries []*ledger.Entry
+	for n := range rows {
+		entries = append(entries, &ledger.Entry{
+			Number:  n + 1,
+			Request: ledger.Request{ID: "req_" + strconv.FormatInt(n, 10), KeyID: "key_fill", Model: "m", Start: from.Add(time.Duration(n) * 3 * aDay / time.Duration(rows))},
+			Result:  ledger.Result{Outcome: ledger.OK, Attempts: 1, Price: "p", Cost: n},
+		})
 	}
-	found, err := store.InspectPartitioning(t.Context(), store.Config{Location: location}, now)
-	if want := []string{"ledger_before_20261201", "ledger_default"}; err != nil || !slices.Equal(found.Partitions, want) {
-		t.Errorf("%q, %v", found.Partitions, err)
+	if err := s.Ledger().Write(t.Context(), process, entries); err != nil {
+		t.Fatal(err)
 	}
-	partition(t, location, now.AddDate(0, 0, 6))
-	found, err = store.InspectPartitioning(t.Context(), store.Config{Location: location}, now)
-	if want := []string{"ledger_before_20261201", "ledger_20261201", "ledger_20261202", "ledger_default"}; err != nil || !slices.Equal(found.Partitions, want) {
-		t.Errorf("%q, %v", found.Partitions, err)
+	if err := s.Ledger().Write(t.Context(), process, entries[:min(rows, 10)]); err != nil { // again
+		t.Fatal(err)
 	}
+}
+
+// checkedGood has genway ledger check find nothing wrong.
+func checkedGood(t testing.TB, location string) *reconcile.Checked {
+	t.Helper()
+	checked, err := reconcile.Check(t.Context(), reconcile.Checking{Store: opened(t, location).Ledger(), Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !checked.Good() {
+		t.Errorf("%d left, %q, %q", checked.Left, checked.Wrong, checked.Sums)
+	}
+	return checked
 }

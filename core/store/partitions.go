@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A ledger on PostgreSQL may be partitioned by the day, of UTC, in which requests began
-// (docs/decisions/0063-the-ledger-by-day.md). The first partition is the table as it was before and has
-// all days up to a bound. Each day after that has a partition, made days ahead. The default partition
-// takes rows of all other times: of clocks that are wrong, and of days that were pruned.
+// The ledger on PostgreSQL is partitioned by the day, of UTC, in which requests began
+// (docs/decisions/0063-the-ledger-by-day.md). Each day has a partition, made days ahead. The default partition
+// takes rows of all other times: of clocks that are wrong, and of days that were pruned. The rows that were copied from
+// SQLite have one before all days.
 
 // partition is one of the ledger's: it has the rows that began at from or later, before to.
 type partition struct {
@@ -40,19 +40,17 @@ const (
 	defaultPartition = "ledger_default"
 	// partitionsAhead is how many days after today have a partition.
 	partitionsAhead = 3
+	// partitionLock is the advisory lock for making and dropping partitions.
+	partitionLock = migrationLock + 1
 	// partitionLockWait bounds how long others wait behind a change of the partitions that waits itself.
 	partitionLockWait = `SET LOCAL lock_timeout = '1s'`
+	// lockNotAvailable is PostgreSQL's state of a lock that was not free in time.
+	lockNotAvailable = "55P03"
 )
 
 func dayPartition(day int64) partition {
 	at := time.UnixMicro(day * microsOfDay).UTC()
 	return partition{name: "ledger_" + at.Format("20060102"), from: day * microsOfDay, to: (day + 1) * microsOfDay}
-}
-
-// isByDay reports whether the ledger is partitioned. A ledger that is not there is not.
-func isByDay(ctx context.Context, db database) (byDay bool, err error) {
-	err = db.row(ctx, `SELECT COALESCE((SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('ledger')), FALSE)`).Scan(&byDay)
-	return byDay, err
 }
 
 // rangeBound is how PostgreSQL writes the bounds of a partition of whole numbers.
@@ -114,31 +112,20 @@ func parsePartition(name, bound string) (partition, error) {
 // Extend makes the partitions of today and of the next days that are missing, each in a transaction. Of
 // several that are called at once, one does it.
 func (s ledgerStore) Extend(ctx context.Context, now time.Time) (made int, err error) {
-	if s.file != "" {
+	if s.db.partitions == "" {
 		return 0, nil
 	}
-	byDay, err := isByDay(ctx, s.db)
-	if err == nil {
-		s.byDay.Store(byDay)
-		if !byDay {
-			err = s.abandoned(ctx, now)
-			if err != nil {
-				err = fmt.Errorf("take back a partitioning: %w", err)
-			}
-			return 0, err
-		}
-		today := now.UnixMicro() / microsOfDay
-		for day := today; day <= today+partitionsAhead && err == nil; day++ {
-			var done bool
-			err = s.db.again(ctx, func() error {
-				return s.db.once(ctx, sql.LevelDefault, func(tx transaction) (err error) {
-					done, err = makePartition(ctx, tx, dayPartition(day))
-					return err
-				})
+	today := now.UnixMicro() / microsOfDay
+	for day := today; day <= today+partitionsAhead && err == nil; day++ {
+		var done bool
+		err = s.db.again(ctx, func() error {
+			return s.db.once(ctx, sql.LevelDefault, func(tx transaction) (err error) {
+				done, err = makePartition(ctx, tx, dayPartition(day))
+				return err
 			})
-			if done {
-				made++
-			}
+		})
+		if done {
+			made++
 		}
 	}
 	if err != nil {
@@ -150,7 +137,7 @@ func (s ledgerStore) Extend(ctx context.Context, now time.Time) (made int, err e
 // Repeated reads the index of each partition, in its order. Where there is one table, its index has each
 // entry once.
 func (s ledgerStore) Repeated(ctx context.Context, most int) ([]ledger.Key, error) {
-	if s.file != "" || !s.byDay.Load() {
+	if s.db.partitions == "" {
 		return nil, nil
 	}
 	rows, err := s.db.query(ctx, `SELECT process, number FROM ledger GROUP BY process, number HAVING count(*) > 1 ORDER BY process, number LIMIT ?`, most)

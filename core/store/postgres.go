@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,12 +46,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", address(config), postgresReason(config, err))
 	}
 	bound(config)
-	store := &Store{db: connections(config, maxConns), byDay: &atomic.Bool{}}
-	byDay, err := isByDay(ctx, store.db)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", address(config), postgresReason(config, err)), store.db.pool.Close())
-	}
-	store.byDay.Store(byDay)
+	store := &Store{db: connections(config, maxConns)}
 	if cfg.RelaxLedger {
 		config = config.Copy()
 		config.RuntimeParams["synchronous_commit"] = "off"

@@ -31,7 +31,7 @@ var errDayChanged = errors.New("rows of the day have changed meanwhile")
 // of which are closed. The roll-ups are then the sums that stay, and no row is read. Other days are left to
 // pruneRows. Of several programs that prune, one does it.
 func (s ledgerStore) dropDays(ctx context.Context, before int64) (pruned int64, err error) {
-	if s.file != "" || !s.byDay.Load() {
+	if s.db.partitions == "" {
 		return 0, nil
 	}
 	var old []partition

@@ -34,7 +34,7 @@ const (
 // sent its heartbeat before the clock was set back, and may be dead.
 func (s ledgerStore) Leads(ctx context.Context, process int64, dead time.Time) (bool, error) {
 	var first sql.NullInt64
-	err := s.db.row(ctx, `SELECT min(id) FROM ledger_processes WHERE rolls = 1 AND seen_time BETWEEN ? AND ?`, dead.UnixMicro(), dead.Add(clocksDiffer).UnixMicro()).Scan(&first)
+	err := s.db.row(ctx, `SELECT min(id) FROM ledger_processes WHERE seen_time BETWEEN ? AND ?`, dead.UnixMicro(), dead.Add(clocksDiffer).UnixMicro()).Scan(&first)
 	if err != nil {
 		return false, fmt.Errorf("select processes: %w", err)
 	}

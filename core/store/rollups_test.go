@@ -15,33 +15,6 @@ import (
 	"github.com/genway/genway/core/store"
 )
 
-// withoutRollups undoes the migration of the roll-ups.
-func withoutRollups(location string) (statements []string) {
-	events := []string{"inserted", "updated", "moved", "deleted"}
-	if store.IsPostgres(location) {
-		events = []string{"inserted", "updated", "deleted"}
-	}
-	for _, event := range events {
-		trigger := "DROP TRIGGER ledger_hours_" + event
-		if store.IsPostgres(location) {
-			trigger += " ON ledger; DROP FUNCTION ledger_hours_" + event
-		}
-		statements = append(statements, trigger)
-	}
-	statements = append(statements, `DROP INDEX ledger_key_time`, `DROP INDEX ledger_faults`)
-	for _, column := range []string{"trace_id", "upstream_protocol", "losses", "timeline"} {
-		statements = append(statements, "ALTER TABLE ledger DROP COLUMN "+column)
-	}
-	for _, column := range []string{"host", "version", "address", "configuration", "degraded", "partitions"} {
-		statements = append(statements, "ALTER TABLE ledger_processes DROP COLUMN "+column)
-	}
-	for _, column := range firstEventColumns {
-		statements = append(statements, "ALTER TABLE ledger_days DROP COLUMN "+column)
-	}
-	statements = append(statements, withoutQuantities()...)
-	return append(statements, `DROP TABLE captures`, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
-}
-
 // Hours without rows, of which a quiet ledger has many, take a step in all.
 func TestEmptyHoursAreOneStep(t *testing.T) {
 	onEach(t, func(t *testing.T, location string) {
@@ -196,36 +169,6 @@ func TestRollupsSeeEveryWriter(t *testing.T) {
 					t.Errorf("%s, %s: %+v, want %+v", change.statement, when, got, want)
 				}
 				rollAll(t, s, start.AddDate(0, 0, 3))
-			}
-		}
-	})
-}
-
-// A ledger of the version before has its roll-ups made in pieces, and its reports are the same
-// at each.
-func TestRollupsOfAnOldLedger(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
-		s := open(t, location)
-		start := threeDays(t, s.Ledger())
-		want := reported(t, s.Ledger(), byKeyAndDay)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		run(t, raw(t, location), append(withoutRollups(location), `DELETE FROM goose_db_version WHERE version_id > 9`)...)
-		entries := opened(t, location).Ledger()
-		for steps := 0; ; steps++ {
-			if diff := cmp.Diff(want, reported(t, entries, byKeyAndDay)); diff != "" {
-				t.Fatalf("after %d steps (-before +now):\n%s", steps, diff)
-			}
-			done, err := entries.Roll(t.Context(), start.AddDate(0, 0, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !done {
-				if steps < 3*25 {
-					t.Errorf("it took %d steps", steps)
-				}
-				return
 			}
 		}
 	})

@@ -2,11 +2,14 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,19 +20,18 @@ type Schema struct {
 	Version int64
 	// Known is the version that this program brings.
 	Known int64
-	// Least is the least version that a program must know to use the database; 0 before
-	// version 11.
+	// Least is the lowest version that a program must know to use the database.
 	Least int64
 	// Pending are the migrations that lead from Version to Known, in order.
 	Pending []Migration
-	// Partitions is how many the ledger has; 0 where it is not partitioned.
+	// Partitions is how many the ledger has; 0 on SQLite, whose ledger is one table.
 	Partitions int64
 }
 
 // Migration is one step of the schema.
 type Migration struct {
 	Version int64
-	// Name is that of its file, such as 00001_keys.sql.
+	// Name is that of its file, such as 00001_schema.sql.
 	Name string
 	// SQL are its statements, as the database gets them.
 	SQL string
@@ -45,31 +47,28 @@ func (s Schema) Compatible() bool {
 func ReadSchema(ctx context.Context, cfg Config) (Schema, error) {
 	var schema Schema
 	err := withSchema(cfg, func(db database) error {
-		known, err := versions()
-		if err != nil {
-			return err
-		}
-		schema, err = readSchema(ctx, db, known)
+		var err error
+		schema, err = readSchema(ctx, db)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) && !cfg.Existing {
-		return pendingAll()
+		return newSchema(&sqliteDialect)
 	}
 	return schema, err
 }
 
-// pendingAll is the schema of an SQLite file that is not there.
-func pendingAll() (Schema, error) {
-	known, err := versions()
+// newSchema is the schema of an empty database.
+func newSchema(d *dialect) (Schema, error) {
+	all, err := embedded(d)
 	if err != nil {
-		return Schema{}, err
+		return Schema{}, fmt.Errorf("read the migrations: %w", err)
 	}
-	pending, err := after(0, &sqliteDialect, known)
-	return Schema{Known: known[len(known)-1].Version, Pending: pending}, err
+	return Schema{Known: all[len(all)-1].Version, Pending: all}, nil
 }
 
 // MigrateUp brings the schema of a database up to date, creating an SQLite file that is not
-// there, and returns the migrations that it made. Processes that call it at once take turns.
+// there, and returns the migrations that were pending. Processes that call it at once take turns. In PostgreSQL it also
+// makes the partitions of the ledger's next days that are missing.
 func MigrateUp(ctx context.Context, cfg Config) ([]Migration, error) {
 	if IsPostgres(cfg.Location) {
 		config, err := parsePostgres(cfg.Location)
@@ -77,6 +76,12 @@ func MigrateUp(ctx context.Context, cfg Config) ([]Migration, error) {
 			return nil, err
 		}
 		made, err := migratePostgres(ctx, config, MigrateAuto, cfg.Waits)
+		if err == nil {
+			bound(config)
+			db := connections(config, 1)
+			defer db.pool.Close() //nolint:errcheck // what it wrote is committed
+			_, err = ledgerStore{db: db}.Extend(ctx, time.Now())
+		}
 		if err != nil {
 			return nil, fmt.Errorf("migrate store %s: %w", address(config), postgresReason(config, err))
 		}
@@ -129,27 +134,23 @@ func withSchema(cfg Config, do func(database) error) error {
 	return nil
 }
 
-// readSchema reads the versions that goose and migration 11 keep. It does without goose,
-// which creates its table where that is missing. A database that lacks tables is an error.
-func readSchema(ctx context.Context, db database, known []Migration) (Schema, error) {
-	schema := Schema{Known: known[len(known)-1].Version}
-	for _, one := range []struct {
-		table, query string
-		to           *int64
-	}{
-		{"goose_db_version", `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`, &schema.Version},
-		{"schema_least", `SELECT COALESCE(MAX(version), 0) FROM schema_least`, &schema.Least},
-	} {
-		var there bool
-		if err := db.row(ctx, db.hasTable, one.table).Scan(&there); err != nil {
-			return schema, fmt.Errorf("read the schema's version: %w", err)
-		}
-		if !there {
-			continue
-		}
-		if err := db.row(ctx, one.query).Scan(one.to); err != nil {
-			return schema, fmt.Errorf("read the schema's version: %w", err)
-		}
+// readSchema reads the versions that goose and schema_least keep. It does without goose,
+// which creates its table where that is missing. A database that lacks tables is an error, and so is one that is another
+// program's or a build's of before the first release.
+func readSchema(ctx context.Context, db database) (Schema, error) {
+	schema, err := newSchema(db.dialect)
+	if err != nil {
+		return schema, err
+	}
+	all := schema.Pending
+	if schema.Version, err = highest(ctx, db, versionTable, "version_id"); err == nil {
+		schema.Least, err = highest(ctx, db, "schema_least", "version")
+	}
+	if err != nil {
+		return schema, fmt.Errorf("read the schema's version: %w", err)
+	}
+	if schema.Version == 0 {
+		return schema, refuseForeign(ctx, db)
 	}
 	if db.partitions != "" {
 		if err := db.row(ctx, db.partitions).Scan(&schema.Partitions); err != nil {
@@ -158,28 +159,54 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 	}
 	// The tables are read last, since another process may be migrating.
 	if schema.Compatible() {
-		if err := checkTables(ctx, db, schema.Version, known); err != nil {
+		if err := checkTables(ctx, db, schema.Version, all); err != nil {
 			return schema, err
 		}
 	}
-	var err error
-	schema.Pending, err = after(schema.Version, db.dialect, known)
-	return schema, err
+	schema.Pending = slices.DeleteFunc(all, func(m Migration) bool { return m.Version <= schema.Version })
+	return schema, nil
 }
 
-// after gives the migrations of later versions, with their SQL.
-func after(version int64, d *dialect, known []Migration) (pending []Migration, err error) {
-	for _, step := range known {
-		if step.Version <= version {
-			continue
-		}
-		written, err := inDialect(d, step)
-		if err != nil {
-			return nil, fmt.Errorf("read the migrations: %w", err)
-		}
-		pending = append(pending, written)
+// highest is the highest number of a table's column; 0 where there is none, or no such table.
+func highest(ctx context.Context, db database, table, column string) (number int64, err error) {
+	there, err := hasTable(ctx, db, table)
+	if err == nil && there {
+		err = db.row(ctx, `SELECT COALESCE(MAX(`+column+`), 0) FROM `+table).Scan(&number)
 	}
-	return pending, nil
+	return number, err
+}
+
+func hasTable(ctx context.Context, db database, table string) (there bool, err error) {
+	err = db.row(ctx, db.hasTable, table).Scan(&there)
+	return there, err
+}
+
+// refuseForeign refuses a database without a schema that is no new one: of a build before the first release, whose
+// migrations were counted in goose's own table, and a file of another program.
+func refuseForeign(ctx context.Context, db database) error {
+	versions, err := hasTable(ctx, db, "goose_db_version")
+	keys := false
+	if err == nil {
+		keys, err = hasTable(ctx, db, "keys_version")
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the schema's tables: %w", err)
+	case versions && keys:
+		return errUnreleased
+	}
+	if db.foreign == "" {
+		return nil
+	}
+	var found string
+	err = db.row(ctx, db.foreign).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the schema's tables: %w", err)
+	}
+	return fmt.Errorf("the file is another program's, since it has %s and no schema of genway: choose another file", found)
 }
 
 // parsePostgres reads the URL of a PostgreSQL database.

@@ -12,8 +12,8 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// Spent sums up what was spent, by key, owner and process. Of one key or one owner, it uses the indexes of
-// migrations/00009_growth.sql.
+// Spent sums up what was spent, by key, owner and process. Of one key or one owner, it uses the indexes
+// ledger_spent_key and ledger_spent_owner.
 func (s ledgerStore) Spent(ctx context.Context, since time.Time, keyID, owner string) ([]ledger.Spend, error) {
 	args := []any{sinceMicros(since) / microsOfDay}
 	of := ""

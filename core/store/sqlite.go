@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite" // also the driver "sqlite", SQLite in Go
@@ -46,7 +45,7 @@ func openFile(ctx context.Context, cfg Config) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: create directory %s: %w", filepath.Dir(path), reason(err))
 	}
-	store := &Store{byDay: &atomic.Bool{}}
+	store := &Store{}
 	err = exclusively(ctx, path, func() (err error) {
 		store.db, err = openSQLite(ctx, path, cfg.Migrate)
 		return err
@@ -92,7 +91,11 @@ func openSQLite(ctx context.Context, path string, mode Migrate) (database, error
 	if err != nil {
 		return database{}, err
 	}
-	if _, err := migrate(ctx, db, mode); err != nil {
+	todo, err := pending(ctx, db, mode)
+	if err == nil && len(todo) > 0 {
+		err = up(ctx, db)
+	}
+	if err != nil {
 		return database{}, errors.Join(err, db.pool.Close())
 	}
 	return db, nil

@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync/atomic"
 )
 
 // Config says which database to open.
@@ -49,9 +48,6 @@ type Store struct {
 	writer database // only of the ledger, so that its stream of commits has a connection
 	rows   *rowWriter
 	file   string // the path of an SQLite database
-	// byDay is whether the ledger is partitioned by day, as far as is known: it may be partitioned
-	// while the store is open. Never on SQLite.
-	byDay *atomic.Bool
 }
 
 // ErrMissing is a file that Config.Existing says must be there.

@@ -50,7 +50,7 @@ func TestMissingTablesOfSteps(t *testing.T) {
 	if err := open(t, location).Close(); err != nil {
 		t.Fatal(err)
 	}
-	tables := column(t, raw(t, location), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'goose_db_version'`)
+	tables := column(t, raw(t, location), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'genway_schema'`)
 	if len(tables) < 13 {
 		t.Errorf("only %d tables: %q", len(tables), tables)
 	}

@@ -24,7 +24,7 @@ func (s ledgerStore) View(ctx context.Context, do func(ledger.View) error) error
 // is taken before the transaction has a state.
 func (s ledgerStore) view(ctx context.Context, do func(transaction) error) error {
 	return s.db.view(ctx, func(tx transaction) error {
-		if s.byDay.Load() {
+		if s.db.partitions != "" {
 			if _, err := tx.exec(ctx, `LOCK TABLE ONLY ledger IN ACCESS SHARE MODE`); err != nil {
 				return err
 			}
