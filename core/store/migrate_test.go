@@ -272,7 +272,7 @@ func TestPostgresCollation(t *testing.T) {
 // A user who may read and write but not change the schema does for a core, once another
 // has migrated.
 func TestPostgresOpenWithoutRightToMigrate(t *testing.T) {
-	location := kinds["PostgreSQL"](t)
+	location := servers.PostgresDatabase(t)
 	admin := raw(t, location)
 	run(t, admin, `DROP ROLE IF EXISTS worker`, `CREATE ROLE worker LOGIN PASSWORD 'canary-of-the-worker'`)
 	t.Cleanup(func() {

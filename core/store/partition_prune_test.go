@@ -12,13 +12,12 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/test/servers"
 )
 
 // daily is a database whose ledger has a partition for each of four days from first on.
 func daily(t testing.TB, first time.Time) (location string, s *store.Store) {
 	t.Helper()
-	location = servers.PostgresDatabase(t)
+	location = migrated(t)
 	s = opened(t, location)
 	if made := extend(t, s, first); made != 4 {
 		t.Errorf("%d partitions were made, want 4", made)

@@ -15,7 +15,6 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/test/servers"
 )
 
 const aDay = 24 * time.Hour
@@ -43,7 +42,7 @@ func partitionsOf(t testing.TB, location string) []string {
 // Cores each of whose requests waits for its row write while the partition of their day is made, which takes their rows
 // from the default one, and afterwards: no request is refused, each is one row, and the sums add up.
 func TestP27PartitionUnderLoad(t *testing.T) {
-	location := servers.PostgresDatabase(t)
+	location := migrated(t)
 	const filled = 2000
 	fill(t, location, time.Now().Add(-3*aDay), filled)
 	db := raw(t, location)

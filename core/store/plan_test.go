@@ -9,7 +9,6 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/test/servers"
 )
 
 // uses reports whether a plan uses an index of the ledger. PostgreSQL names the indexes of partitions by their columns.
@@ -89,7 +88,7 @@ func TestSearchPlans(t *testing.T) {
 // PostgreSQL knows how many entries a key has, and not how few of them a page may read. For a value that it knows to be
 // rare it would read and sort all entries of ten million instead, so it must not see the value's column as it is.
 func TestPlansOfRareValues(t *testing.T) {
-	s := opened(t, servers.PostgresDatabase(t))
+	s := opened(t, migrated(t))
 	for column, filter := range map[string]ledger.Filter{"model": {KeyID: "k", Model: "m"}, "owner": {KeyID: "k", Owner: "o"}, "request_id": {KeyID: "k", RequestID: "r"}} {
 		plans := s.SearchPlans(t, filter, nil, 0, true)
 		if plan := plans[len(plans)-1]; !strings.Contains(plan, "(("+column+" || ''::text) = ") {
@@ -116,7 +115,7 @@ func TestFailuresPlans(t *testing.T) {
 // Case O26: a key that was used long ago and often is looked for by the index of keys alone. By its statistics PostgreSQL takes it for one
 // of a tenth of all entries, and would look for these among the latest, all of which are others'.
 func TestPlanOfAnOldKey(t *testing.T) {
-	location := servers.PostgresDatabase(t)
+	location := migrated(t)
 	s, now := opened(t, location), time.Now()
 	process, err := s.Ledger().Begin(t.Context(), now)
 	if err != nil {

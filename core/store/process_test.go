@@ -56,7 +56,7 @@ func mint(location string) error {
 // Processes that start at once on a directory that does not exist yet all succeed,
 // and one of them mints.
 func TestManyProcesses(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
+	onEachEmpty(t, func(t *testing.T, location string) {
 		const processes = 4
 		outputs := make([]bytes.Buffer, processes)
 		var ready, ended sync.WaitGroup
@@ -111,7 +111,7 @@ func TestManyProcesses(t *testing.T) {
 
 // The same within one process, whose locks are another matter.
 func TestManyHandles(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
+	onEachEmpty(t, func(t *testing.T, location string) {
 		var wait sync.WaitGroup
 		for range 8 {
 			wait.Go(func() {

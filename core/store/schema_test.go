@@ -23,7 +23,7 @@ import (
 
 // Reading the schema creates nothing: no file, no table.
 func TestReadSchemaChangesNothing(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
+	onEachEmpty(t, func(t *testing.T, location string) {
 		schema, err := store.ReadSchema(t.Context(), store.Config{Location: location})
 		if err != nil || schema.Version != 0 || len(schema.Pending) == 0 || schema.Pending[len(schema.Pending)-1].Version != schema.Known {
 			t.Fatalf("got version %d, known %d, %d pending, %v", schema.Version, schema.Known, len(schema.Pending), err)
@@ -51,7 +51,7 @@ func TestReadSchemaChangesNothing(t *testing.T) {
 // A program that may not migrate says that it needs it; one that must not look opens what
 // is there.
 func TestMigrateModes(t *testing.T) {
-	onEach(t, func(t *testing.T, location string) {
+	onEachEmpty(t, func(t *testing.T, location string) {
 		for mode, want := range map[store.Migrate]error{store.MigrateCheck: store.ErrPending, store.MigrateOff: nil} {
 			s, err := store.Open(t.Context(), store.Config{Location: location, Migrate: mode})
 			if err == nil {

@@ -3,6 +3,7 @@
 package store_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -13,15 +14,37 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// kinds make a place for a new database.
+// kinds make a place for a new database: an empty one, or on PostgreSQL a copy of one that was migrated, which is faster.
 var kinds = map[string]func(testing.TB) (location string){
 	"SQLite":     newFile,
-	"PostgreSQL": servers.PostgresDatabase,
+	"PostgreSQL": migrated,
 }
 
+// migrated copies a PostgreSQL database that has the schema.
+func migrated(t testing.TB) string {
+	t.Helper()
+	return servers.PostgresCopy(t, "migrated", func(url string) error {
+		s, err := store.Open(t.Context(), store.Config{Location: url})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+}
+
+// newFile is a place for an SQLite file: in memory where the system has a directory for that, since no test cuts the power.
 func newFile(t testing.TB) string {
 	t.Helper()
-	return filepath.Join(t.TempDir(), "data", store.FileName)
+	dir, err := os.MkdirTemp("/dev/shm", "genway-store-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return filepath.Join(dir, "data", store.FileName)
 }
 
 // onEach runs a test on each kind of database.
@@ -30,6 +53,13 @@ func onEach(t *testing.T, test func(t *testing.T, location string)) {
 	for kind, fresh := range kinds {
 		t.Run(kind, func(t *testing.T) { test(t, fresh(t)) })
 	}
+}
+
+// onEachEmpty is onEach of databases that have no schema yet.
+func onEachEmpty(t *testing.T, test func(t *testing.T, location string)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) { test(t, newFile(t)) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, servers.PostgresDatabase(t)) })
 }
 
 func TestKeys(t *testing.T) {
