@@ -26,6 +26,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		name string
 		test func(*testing.T, LedgerDatabase)
 	}{
+		{"reports say what the entries say, whatever is rolled up when", testRollAnyOrder}, // the longest
 		{"an entry is as it was written", testEntries},
 		{"a text that is none is written all the same", testTexts},
 		{"no figure keeps an entry from being written", testFigures},
@@ -45,7 +46,6 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"what was spent is summed up by key, owner and process", testSpent},
 		{"what is pruned stays in the sums", testPrune},
 		{"pruning and closing at once lose nothing", testPruneConcurrently},
-		{"reports say what the entries say, whatever is rolled up when", testRollAnyOrder},
 		{"rolling up, pruning and writing at once lose nothing", testRollConcurrently},
 		{"one of the processes alive leads", testLeads},
 		{"what dead processes left open is counted", testLeft},
