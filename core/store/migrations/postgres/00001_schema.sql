@@ -285,7 +285,7 @@ CREATE TABLE ledger_rollups (
     estimated              BIGINT NOT NULL,
     rejected               BIGINT NOT NULL,
     -- Times to the first events of streams: their sum, and a histogram from which quantiles are
-    -- estimated (docs/decisions/0061-first-events-in-a-histogram.md). first_event_known is how many
+    -- estimated. first_event_known is how many
     -- requests they cover.
     first_event_known      BIGINT NOT NULL DEFAULT 0,
     -- Their times, in microseconds.

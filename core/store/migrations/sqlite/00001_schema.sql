@@ -291,7 +291,7 @@ CREATE TABLE ledger_rollups (
     estimated              INTEGER NOT NULL,
     rejected               INTEGER NOT NULL,
     -- Times to the first events of streams: their sum, and a histogram from which quantiles are
-    -- estimated (docs/decisions/0061-first-events-in-a-histogram.md). first_event_known is how many
+    -- estimated. first_event_known is how many
     -- requests they cover.
     first_event_known      INTEGER NOT NULL DEFAULT 0,
     -- Their times, in microseconds.
