@@ -9,30 +9,54 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // keyForm is a key's settings as fields of a form.
 type keyForm struct {
-	Name, Owner, Models, Addresses, ExpireTime     string
-	RequestsPerMinute, TokensPerMinute, Concurrent string
-	BudgetDay, BudgetMonth                         string
-	Strict, Batch, ReadOnly, Admin                 bool
+	Name, Owner, Models, Addresses, ExpireTime string
+	Figures                                    []figureField
+	BudgetDay, BudgetMonth                     string
+	Strict, Batch, ReadOnly, Admin             bool
+}
+
+// figureField is the field of a limit that is one number.
+type figureField struct{ Name, Label, Value string }
+
+// figures are the limits that are one number each: the Admin API says which there are.
+var figures = func() (list []protoreflect.FieldDescriptor) {
+	fields := (*adminv1.Limits)(nil).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		if fields.Get(i).Kind() == protoreflect.Int64Kind {
+			list = append(list, fields.Get(i))
+		}
+	}
+	return list
+}()
+
+// limitWords are what the number of a limit counts: requests per minute.
+func limitWords(name string) string {
+	if name == "concurrent" {
+		name = "requests_at_once"
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
 func formOf(key *adminv1.Key) keyForm {
 	s := key.GetSettings()
-	figure := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
 	f := keyForm{
 		Name: s.GetName(), Owner: s.GetOwner(), Models: strings.Join(s.GetModels(), ", "), Addresses: strings.Join(s.GetAddresses(), ", "),
-		RequestsPerMinute: figure(s.GetLimits().GetRequestsPerMinute()), TokensPerMinute: figure(s.GetLimits().GetTokensPerMinute()), Concurrent: figure(s.GetLimits().GetConcurrent()),
 		Strict: s.GetStrict(), Batch: s.GetPriority() == adminv1.Priority_PRIORITY_BATCH, ReadOnly: s.GetReadOnly(), Admin: key.GetGroup() == adminv1.Group_GROUP_ADMIN,
+	}
+	for _, figure := range figures {
+		name, value := string(figure.Name()), ""
+		if n := s.GetLimits().ProtoReflect().Get(figure).Int(); n != 0 {
+			value = strconv.FormatInt(n, 10)
+		}
+		label := limitWords(name)
+		f.Figures = append(f.Figures, figureField{name, strings.ToUpper(label[:1]) + label[1:], value})
 	}
 	if s.GetExpireTime() != nil {
 		f.ExpireTime = s.GetExpireTime().AsTime().Format(time.RFC3339)
@@ -67,7 +91,8 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 	if field("batch") != "" {
 		s.Priority = adminv1.Priority_PRIORITY_BATCH
 	}
-	for name, to := range map[string]*int64{"requests_per_minute": &s.Limits.RequestsPerMinute, "tokens_per_minute": &s.Limits.TokensPerMinute, "concurrent": &s.Limits.Concurrent} {
+	for _, figure := range figures {
+		name := string(figure.Name())
 		text := field(name)
 		if text == "" {
 			continue
@@ -76,7 +101,7 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %.40q is no whole number", name, text)
 		}
-		*to = n
+		s.Limits.ProtoReflect().Set(figure, protoreflect.ValueOfInt64(n))
 	}
 	for _, b := range []struct {
 		name   string

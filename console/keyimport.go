@@ -16,12 +16,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-const (
-	// importColumns are those of genway keys import.
-	importColumns = "group, name, owner, labels, expire_time, models, addresses, certificates, requests_per_minute, tokens_per_minute, concurrent, budget_day, budget_month, strict, priority"
-	// mostMistakes bounds how many mistakes a page shows.
-	mostMistakes = 20
-)
+// mostMistakes bounds how many mistakes a page shows.
+const mostMistakes = 20
+
+// importColumns are those of genway keys import, but how a key's bodies are captured.
+var importColumns = func() string {
+	columns := "group, name, owner, labels, expire_time, models, addresses, certificates, "
+	for _, figure := range figures {
+		columns += string(figure.Name()) + ", "
+	}
+	return columns + "budget_day, budget_month, strict, priority"
+}()
 
 type importPage struct {
 	Columns, CSV string

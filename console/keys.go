@@ -66,12 +66,9 @@ func viewOf(key *adminv1.Key) keyView {
 func (k keyView) Limits() string {
 	s := k.GetSettings()
 	var words []string
-	for _, figure := range []struct {
-		n    int64
-		unit string
-	}{{s.GetLimits().GetRequestsPerMinute(), "requests/min"}, {s.GetLimits().GetTokensPerMinute(), "tokens/min"}, {s.GetLimits().GetConcurrent(), "at once"}} {
-		if figure.n != 0 {
-			words = append(words, count(figure.n)+" "+figure.unit)
+	for _, figure := range figures {
+		if n := s.GetLimits().ProtoReflect().Get(figure).Int(); n != 0 {
+			words = append(words, count(n)+" "+strings.Replace(limitWords(string(figure.Name())), " per minute", "/min", 1))
 		}
 	}
 	for _, b := range s.GetLimits().GetBudgets() {
@@ -146,7 +143,7 @@ func (c *call) showKey(id, raw, why string) error {
 }
 
 func newKey(c *call) error {
-	c.show(200, "keynew.html", "New key", map[string]any{"Groups": groups, "Form": keyForm{}})
+	c.show(200, "keynew.html", "New key", map[string]any{"Groups": groups, "Form": formOf(nil)})
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 )
 
 var rawKey = regexp.MustCompile(`gwk_[0-9A-Za-z]{36}`)
@@ -67,6 +68,32 @@ func TestKeys(t *testing.T) {
 	}
 	if got := f.post(t, session, "/audit/verify", nil); !strings.Contains(got.body, "The audit is whole") {
 		t.Errorf("verify: %s", got.body)
+	}
+}
+
+// The form of a key has a field for each limit of the Admin API, and sets it; so does an import.
+func TestEachLimitHasAField(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	empty := f.get(t, session, "/keys/new").body
+	for i, kind := range limit.Kinds {
+		if !strings.Contains(empty, ` name="`+kind.Name+`" value=""`) {
+			t.Errorf("%s is not in the form", kind.Name)
+		}
+		made := f.post(t, session, "/keys", url.Values{"group": {"chat"}, "name": {kind.Name}, kind.Name: {"7"}})
+		imported := f.post(t, session, "/keys/import", url.Values{"do": {"import"}, "csv": {"group,name," + kind.Name + "\nchat,csv-" + kind.Name + ",7\n"}})
+		for name, page := range map[string]answer{kind.Name: made, "csv-" + kind.Name: imported} {
+			who, err := f.keys.Authenticate(t.Context(), rawKey.FindString(page.body))
+			if err != nil {
+				t.Fatalf("%s: %v: %s", name, err, page.body)
+			}
+			if n := *who.Policy.Limits.Figure(limit.Metric(i)); n != 7 {
+				t.Errorf("%s is %d", name, n)
+			}
+		}
+		if !strings.Contains(made.body, ` name="`+kind.Name+`" value="7"`) {
+			t.Errorf("%s is not in the key's form", kind.Name)
+		}
 	}
 }
 

@@ -78,6 +78,7 @@ var functions = template.FuncMap{
 	"sources": func(title string, members []configurationMember) map[string]any {
 		return map[string]any{"Title": title, "Members": members}
 	},
+	"limit": limitWords,
 	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"has":   strings.HasPrefix, "join": strings.Join,
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
 )
 
@@ -60,6 +62,30 @@ func expect(t *testing.T, got, want string) {
 	t.Helper()
 	if got, want := fixed(got), strings.TrimPrefix(want, "\n"); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// Each limit is a flag, a line of keys show, a word of keys list and a column of an import.
+func TestEachLimitIsAFlag(t *testing.T) {
+	dir := t.TempDir()
+	flags, columns, cells := []string{"keys", "create", "--group=chat", "--name=flags"}, "group,name", "chat,csv"
+	for i, kind := range limit.Kinds {
+		flags = append(flags, fmt.Sprintf("--%s=%d", strings.ReplaceAll(kind.Name, "_", "-"), 7+i))
+		columns, cells = columns+","+kind.Name, fmt.Sprint(cells, ",", 7+i)
+	}
+	must(t, dir, flags...)
+	file := filepath.Join(dir, "keys.csv")
+	if err := os.WriteFile(file, []byte(columns+"\n"+cells+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, dir, "keys", "import", file)
+	for _, name := range []string{"flags", "csv"} {
+		shown, list := must(t, dir, "keys", "show", name), must(t, dir, "keys", "list")
+		for i, kind := range limit.Kinds {
+			if !regexp.MustCompile(fmt.Sprintf(`(?m)^%s +%d$`, kind.Words, 7+i)).MatchString(shown) || strings.Count(list, fmt.Sprint(7+i, " ", kind.Short)) != 2 {
+				t.Errorf("%s, %s:\n%s\n%s", name, kind.Name, shown, list)
+			}
+		}
 	}
 }
 

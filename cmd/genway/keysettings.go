@@ -26,7 +26,7 @@ type setting struct {
 }
 
 // settings are all settings, in the order in which commands print them.
-var settings = []setting{
+var settings = slices.Concat([]setting{
 	{"name", func(s *keys.Settings, text string) error { s.Name = text; return nil }, ""},
 	{"owner", func(s *keys.Settings, text string) error { s.Owner = text; return nil }, ""},
 	{"labels", setLabels, ""},
@@ -34,9 +34,7 @@ var settings = []setting{
 	{"models", setModels, "*"},
 	{"addresses", setAddresses, "*"},
 	{"certificates", setCertificates, "none"},
-	{"requests_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.RequestsPerMinute, text) }, "0"},
-	{"tokens_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.TokensPerMinute, text) }, "0"},
-	{"concurrent", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.Concurrent, text) }, "0"},
+}, figures(), []setting{
 	{"budget_day", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Day, text) }, "none"},
 	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }, "none"},
 	{"strict", setStrict, "false"},
@@ -45,6 +43,14 @@ var settings = []setting{
 	{"capture_share", setCaptureShare, "1"},
 	{"capture_max_bytes", setCaptureMaxBytes, strconv.Itoa(capture.DefaultBytes)},
 	{"capture_redact", setCaptureRedact, "none"},
+})
+
+// figures are the limits that are one number each.
+func figures() (list []setting) {
+	for m := range limit.Money {
+		list = append(list, setting{m.Name(), func(s *keys.Settings, text string) error { return setFigure(s.Policy.Limits.Figure(m), text) }, "0"})
+	}
+	return list
 }
 
 // settingOf gives the setting that a member at fault belongs to, as package keys

@@ -20,7 +20,7 @@ import (
 
 type importKeys struct {
 	storeFlags
-	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, and any of name, owner, labels, expire_time, models, addresses, certificates, requests_per_minute, tokens_per_minute, concurrent, budget_day, budget_month, strict, priority, each as its flag takes it."`
+	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, and settings as the flags of genway keys create are named, with _ for -: name, owner, expire_time, requests_per_minute, budget_month. Each value is as the flag takes it."`
 	Out    string `placeholder:"FILE" help:"Write the keys to this file instead of printing them. It must not exist, and is readable by its user only."`
 	DryRun bool   `help:"Check the file and create nothing."`
 }

@@ -111,8 +111,7 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"id", key.ID},
 		{"group", string(key.Group)},
 		{"name", dash(key.Name)},
@@ -124,23 +123,24 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 		{"models", dash(strings.Join(key.Policy.Models, ","))},
 		{"addresses", dash(strings.Join(addresses(key.Policy), ","))},
 		{"certificates", dash(strings.Join(key.Policy.Certificates, ","))},
-		{"requests a minute", figure(limits.RequestsPerMinute)},
-		{"tokens a minute", figure(limits.TokensPerMinute)},
-		{"requests at once", figure(limits.Concurrent)},
+	}
+	for m, kind := range limit.Kinds {
+		lines = append(lines, [2]string{kind.Words, figure(*limits.Figure(limit.Metric(m)))})
+	}
+	lines = append(lines, [][2]string{
 		{"budget a day", budget(limit.Day)},
 		{"budget a month", budget(limit.Month)},
 		{"strict", strconv.FormatBool(key.Policy.Strict)},
 		{"priority", cmp.Or(key.Policy.Priority, interactive)},
-	} {
-		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
-	}
+	}...)
 	if key.Policy.ReadOnly {
-		fmt.Fprintf(table, "read-only\ttrue\n")
+		lines = append(lines, [2]string{"read-only", "true"})
 	}
 	if key.Policy.ReadCaptures {
-		fmt.Fprintf(table, "reads captures\ttrue\n")
+		lines = append(lines, [2]string{"reads captures", "true"})
 	}
-	for _, line := range captureLines(key.Policy.Capture) {
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	for _, line := range append(lines, captureLines(key.Policy.Capture)...) {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
 	return table.Flush()

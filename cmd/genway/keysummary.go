@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 )
 
 // summary gives in a few words what a key may do; a dash where it may do everything.
@@ -23,14 +24,9 @@ func summary(p keys.Policy) string {
 	if len(p.Certificates) > 0 {
 		words = append(words, "with "+strings.Join(p.Certificates, ","))
 	}
-	for _, figure := range []struct {
-		value int64
-		unit  string
-	}{
-		{p.Limits.RequestsPerMinute, "requests/min"}, {p.Limits.TokensPerMinute, "tokens/min"}, {p.Limits.Concurrent, "at once"},
-	} {
-		if figure.value != 0 {
-			words = append(words, fmt.Sprint(figure.value, " ", figure.unit))
+	for m, kind := range limit.Kinds {
+		if n := *p.Limits.Figure(limit.Metric(m)); n != 0 {
+			words = append(words, fmt.Sprint(n, " ", kind.Short))
 		}
 	}
 	for _, budget := range p.Limits.Budgets {
