@@ -86,7 +86,7 @@ gen: ## Write all that follows from proto/ and the table of settings: gen/, code
 	$(BUF) generate
 	go run ./codec/internal/wiregen -parameters core/config $(WIRES)
 	go run ./gateway/openapi/generate gateway/openapi
-	$(GO) test ./codec/carried ./core/config ./core/upstream/provider -run '$(TABLES)' -update
+	$(GO) test ./codec/carried ./core/config ./core/limit ./core/upstream/provider -run '$(TABLES)' -update
 
 .PHONY: gen-check
 gen-check: ## Fail when something is not what `make gen` writes

@@ -30,8 +30,13 @@ type Budget struct {
 	Period Period `json:"period"`
 }
 
-// Amount is what a request takes: tokens, in and out together, and nano-dollars.
-type Amount struct{ Tokens, Cost int64 }
+// Amount is what a request takes.
+type Amount struct {
+	// Tokens are those in and out together.
+	Tokens int64
+	// Cost is in nano-dollars.
+	Cost int64
+}
 
 // Metric is what a limit counts.
 type Metric uint8
@@ -66,15 +71,15 @@ type Kind struct {
 var Kinds = [Money]Kind{
 	Requests: {
 		Name: "requests_per_minute", Counts: "requests", Words: "requests a minute", Short: "requests/min", Unit: "requests/minute",
-		Reason: "REQUESTS_PER_MINUTE", Means: "n at once, then one each 60/n seconds",
+		Reason: "REQUESTS_PER_MINUTE", Means: "requests that begin",
 	},
 	Tokens: {
 		Name: "tokens_per_minute", Counts: "tokens", Words: "tokens a minute", Short: "tokens/min", Unit: "tokens/minute",
-		Reason: "TOKENS_PER_MINUTE", Means: "by the same rule; in and out together",
+		Reason: "TOKENS_PER_MINUTE", Means: "tokens, in and out together",
 	},
 	Concurrent: {
 		Name: "concurrent", Counts: "concurrent", Words: "requests at once", Short: "at once", Unit: "requests",
-		Reason: "CONCURRENT_REQUESTS", Means: "from admission until the answer is over",
+		Reason: "CONCURRENT_REQUESTS", Means: "requests that run at the same time",
 	},
 }
 

@@ -1,6 +1,9 @@
 package limit_test
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +87,40 @@ func TestPeriods(t *testing.T) {
 		if got := c.period.End(at).Format(time.RFC3339); got != c.end {
 			t.Errorf("the %s of %s ends %s, want %s", c.period, c.at, got, c.end)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of docs/limits.md")
+
+// docs/limits.md lists the kinds as they are.
+func TestDocs(t *testing.T) {
+	const file, begin, end = "../../docs/limits.md", "<!-- kinds -->\n", "<!-- /kinds -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no %q and %q", file, begin, end)
+	}
+	table := "\n| limit | bounds | a request takes | metric | refused as |\n|---|---|---|---|---|\n"
+	for i, kind := range limit.Kinds {
+		takes := "one"
+		switch m := limit.Metric(i); {
+		case m == limit.Concurrent:
+			takes = "one, which is free again at its end"
+		case m.Weighed():
+			takes = "what it may need, and in the end what it took"
+		}
+		table += fmt.Sprintf("| `%s` | %s | %s | `%s` | `%s` |\n", kind.Name, kind.Means, takes, kind.Counts, kind.Reason)
+	}
+	if want := before + begin + table + "\n" + end + after; *update {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(text) {
+		t.Errorf("%s is stale: go test ./core/limit -run TestDocs -update", file)
 	}
 }
 
