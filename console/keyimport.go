@@ -21,11 +21,11 @@ const mostMistakes = 20
 
 // importColumns are those of genway keys import, but how a key's bodies are captured.
 var importColumns = func() string {
-	columns := "group, name, owner, labels, expire_time, models, addresses, certificates, "
+	columns := []string{"group", "name", "owner", "labels", "expire_time", "models", "addresses", "certificates"}
 	for _, figure := range figures {
-		columns += string(figure.Name()) + ", "
+		columns = append(columns, string(figure.Name()))
 	}
-	return columns + "budget_day, budget_month, strict, priority"
+	return strings.Join(append(columns, "budget_day", "budget_month", "strict", "priority"), ", ")
 }()
 
 type importPage struct {

@@ -37,7 +37,7 @@ const (
 )
 
 // bounds gives limits as bounds.
-func (l Limits) bounds() Bounds {
+func (l *Limits) bounds() Bounds {
 	var b Bounds
 	for m := range Money {
 		b.Figures[m] = *l.Figure(m)

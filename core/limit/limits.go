@@ -110,7 +110,7 @@ func (a *Amount) Part(metric Metric) *int64 {
 }
 
 // Of is what a request takes of a metric, as stores count it: exact in all of them, and never below 0.
-func (a Amount) Of(metric Metric) int64 {
+func (a *Amount) Of(metric Metric) int64 {
 	if part := a.Part(metric); part != nil {
 		return amount.Bound(*part)
 	}
@@ -118,9 +118,10 @@ func (a Amount) Of(metric Metric) int64 {
 }
 
 // bounded is the amount with its money as stores count it: exact in all of them, and never below 0.
-func (a Amount) bounded() Amount {
-	a.Cost = amount.Bound(a.Cost)
-	return a
+func (a *Amount) bounded() Amount {
+	bounded := *a
+	bounded.Cost = amount.Bound(a.Cost)
+	return bounded
 }
 
 // Weighed reports whether requests take a part of the metric's rate that is reserved and settled.
@@ -152,11 +153,11 @@ const MostTokens = 100_000_000
 
 // Any reports whether anything is bounded.
 func (l *Limits) Any() bool {
-	any := len(l.Budgets) > 0
+	bounds := len(l.Budgets) > 0
 	for m := range Money {
-		any = any || *l.Figure(m) != 0
+		bounds = bounds || *l.Figure(m) != 0
 	}
-	return any
+	return bounds
 }
 
 // Check calls wrong with each member at fault and the reason: figures below 0 or above Most, and budgets of no amount, of

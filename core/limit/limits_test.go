@@ -2,7 +2,6 @@ package limit_test
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -113,7 +112,7 @@ func TestDocs(t *testing.T) {
 		case m.Weighed():
 			takes = "what it may need, and in the end what it took"
 		}
-		table += fmt.Sprintf("| `%s` | %s | %s | `%s` | `%s` |\n", kind.Name, kind.Means, takes, kind.Counts, kind.Reason)
+		table += "| `" + strings.Join([]string{kind.Name + "`", kind.Means, takes, "`" + kind.Counts + "`", "`" + kind.Reason + "`"}, " | ") + " |\n"
 	}
 	if want := before + begin + table + "\n" + end + after; *update {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
