@@ -10,6 +10,9 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
+// Tests do not wait for long for servers that stand still.
+func init() { answerMargin = time.Second }
+
 // Setting is the value of a server's setting in a connection, or in the ledger's.
 func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {
 	t.Helper()

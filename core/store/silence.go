@@ -15,7 +15,7 @@ import (
 
 // answerMargin is how much longer than statement_timeout is waited for a server's next bytes: it may be slow to
 // notice that the time is over, and what it then says is on its way.
-const answerMargin = 5 * time.Second
+var answerMargin = 5 * time.Second // less in tests
 
 // silence is how long a server may be silent: longer than one of its statements may take. statement_timeout is the
 // server's own clock: one that stands still, because its machine is paused or its disk hangs, does not look at

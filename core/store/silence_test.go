@@ -58,7 +58,7 @@ func TestPostgresThatStandsStill(t *testing.T) {
 			go func() { done <- c.do(t.Context(), through) }()
 			select {
 			case err := <-done:
-				if err == nil || !strings.Contains(err.Error(), "the database was silent for 7s") || !server.met() {
+				if err == nil || !strings.Contains(err.Error(), "the database was silent for 3s") || !server.met() {
 					t.Errorf("got %v", err)
 				}
 			case <-time.After(time.Minute):

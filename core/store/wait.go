@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -56,10 +57,10 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, mode Migrate, 
 	}
 	// Statements have no bound, since they may have much to do. What a process that was interrupted has begun ends soon,
 	// and with it the lock: when the server notices that the process has ended, or its machine does not answer.
-	for name, value := range map[string]string{"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
-		"tcp_keepalives_idle": "20", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "4"} {
-		config.RuntimeParams[name] = value
-	}
+	maps.Copy(config.RuntimeParams, map[string]string{
+		"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0",
+		"tcp_keepalives_idle": "20", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "4",
+	})
 	db := connections(config, 1, stdlib.OptionAfterConnect(noticeEnd))
 	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
 	return todo, watch.during(ctx, func(ctx context.Context) error { return up(ctx, db, goose.WithSessionLocker(watch)) })
