@@ -33,6 +33,8 @@ type Call struct {
 	Prompt string
 	// MaxTokens bounds the answer; 0 does not, but for messages, which needs a bound: 64.
 	MaxTokens int
+	// Members are more of the body, each with a comma after it.
+	Members string
 	// Broken makes a body that is no JSON.
 	Broken bool
 }
@@ -153,7 +155,7 @@ func body(call Call) string {
 		}
 		return fmt.Sprintf(`%q:%d,`, name, call.MaxTokens)
 	}
-	head := fmt.Sprintf(`{"model":%q,"stream":%t,`, call.Model, call.Stream)
+	head := fmt.Sprintf(`{"model":%q,"stream":%t,`, call.Model, call.Stream) + call.Members
 	turn := fmt.Sprintf(`[{"role":"user","content":%q}]}`, prompt)
 	switch call.Protocol {
 	case "responses":

@@ -60,6 +60,7 @@ func TestCases(t *testing.T) {
 		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
 		{"K6", "the ledger of a caller who left has what the upstream told or was seen until then, or by the operator's choice all of its answer", leaversPay},
 		{"M20", "answers that broke off cost what the ledger says, by which budgets go on after a restart, in one process and on two cores that share a Redis", brokenOffPays},
+		{"M23", "what is billed beside the totals of usage, by other terms or by call costs what the ledger and the reports say, with the budget removed and set again, over restarts, in one process and on two cores whose Redis comes back empty; what a budget cannot pay is refused", billsArePaid},
 		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
 		{"K9", "a configuration that was cut off in writing changes nothing; size limits are explicit and told", halfConfigurations},
 		{"K11", "there is no default credential: the programs, freshly installed, are closed to whoever has no key made there", noDefaults},
