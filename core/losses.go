@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,8 +29,18 @@ func lost(r *call.Record, losses []*genwayv1.Loss) {
 	}
 }
 
-// lostMembers gives the members that were lost, separated by commas.
-func lostMembers(r *call.Record) string { return strings.Join(r.Losses, ",") }
+// lostMembers returns the members that were lost, and why reasoning of the request did not fit, as reasoning:REASON,
+// separated by commas.
+func lostMembers(r *call.Record) string {
+	members := strings.Join(r.Losses, ",")
+	for _, reason := range slices.Sorted(maps.Keys(r.Mismatches)) {
+		if members != "" {
+			members += ","
+		}
+		members += "reasoning:" + reason
+	}
+	return members
+}
 
 // memberOf gives the last name of a path (messages[0].parts[1].cache_control), if it is one
 // of the contract's, else other.

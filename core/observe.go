@@ -53,6 +53,9 @@ func (s *Service) record(record *call.Record, protocol string, answered ledger.U
 	for _, member := range record.Losses {
 		m.Lost(member)
 	}
+	for reason, n := range record.Mismatches {
+		m.Mismatched(reason, n)
+	}
 }
 
 func countsOf(u ledger.Usage) instrument.Counts {

@@ -67,8 +67,8 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 	if r.Cost > 0 {
 		line.Float("cost_dollars", float64(r.Cost)/1e9)
 	}
-	if len(r.Losses) > 0 {
-		line.Text("losses", lostMembers(r))
+	if members := lostMembers(r); members != "" {
+		line.Text("losses", members)
 	}
 	if r.UsageSource != string(ledger.Reported) {
 		line.Text("usage_source", r.UsageSource)

@@ -82,6 +82,7 @@ func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	chunks.Chunk(ctx, time.Now())
 	chunks.Chunk(ctx, time.Now())
 	c.Lost("seed")
+	c.Mismatched("refused", 1)
 	c.RefusedByLimit("key", "requests")
 	c.Refused("chat", "unauthenticated")
 	c.Shed("delay", "normal", 1)

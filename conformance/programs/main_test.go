@@ -58,6 +58,7 @@ func TestCases(t *testing.T) {
 		{"K20", "what was spent while a budget was removed counts when it is set again, and once, on one core and on two that share a Redis, after a Redis came back empty, and after a restart", keptBudgets},
 		{"K21", "an answer to a request without a maximum ends where the budget ends, in the words of the caller's protocol, through upstreams of each kind, also when several come at once, on one core and on two that share a Redis", answersEndWithTheBudget},
 		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
+		{"R11", "second turns go to the account of the first on routes with two accounts, native and translated, through an edge and a core; what a vendor refuses or leaves out, and what is left out for it, is in metrics and logs", secondTurns},
 		{"K6", "the ledger of a caller who left has what the upstream told or was seen until then, or by the operator's choice all of its answer", leaversPay},
 		{"M20", "answers that broke off cost what the ledger says, by which budgets go on after a restart, in one process and on two cores that share a Redis", brokenOffPays},
 		{"M23", "what is billed beside the totals of usage, by other terms or by call costs what the ledger and the reports say, with the budget removed and set again, over restarts, in one process and on two cores whose Redis comes back empty; what a budget cannot pay is refused", billsArePaid},

@@ -72,7 +72,18 @@ func (r *Record) attempt() *Attempt {
 // is called once, when its answer begins; nil is allowed.
 func (r *Record) StartCall(onBegin func()) {
 	r.Headers, r.Flow, r.Gathers, r.begun, r.onBegin = nil, nil, false, false, onBegin
-	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending = false, "", nil, false, false
+	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending, r.Mismatches = false, "", nil, false, false, nil
+}
+
+// Mismatched records a signature or an encrypted value of the request that does not fit where it went. The reason is one of
+// account (another one made it, so that the gateway left it out), refused (the upstream refused the request for it), what
+// the upstream says that it left it out for (organization, end_user, model, prefix, turn_boundary), allowed (the upstream
+// read it all the same), and other.
+func (r *Record) Mismatched(reason string) {
+	if r.Mismatches == nil {
+		r.Mismatches = map[string]int64{}
+	}
+	r.Mismatches[reason]++
 }
 
 // AnswerBegins records that the answer has begun, after which nothing else is tried: a unary

@@ -128,6 +128,9 @@ type Record struct {
 	RawFinal bool
 	// ServedTier is the service tier that served the last attempt, by a header of its answer; empty where none says so.
 	ServedTier string
+	// Mismatches counts the signatures and encrypted values of the request that do not fit where the last call went, by the
+	// words that Mismatched takes; nil for none.
+	Mismatches map[string]int64
 	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
 	// events that it sends until then may go together.
 	Gathers bool

@@ -32,6 +32,8 @@ var (
 		Help: "Calls of upstreams, retries included, by the upstream that served the request or failed last.", Labels: []string{"upstream"}}
 	losses = Definition{Name: "genway.losses", Kind: Counter, Unit: "{loss}", Side: OfCore,
 		Help: "Members of requests and answers that could not be carried, by the member of the contract; other is any name that the contract does not have.", Labels: []string{"member"}}
+	reasoningMismatches = Definition{Name: "genway.reasoning_mismatches", Kind: Counter, Unit: "{mismatch}", Side: OfCore,
+		Help: "Signatures and encrypted reasoning that a request brought back and that do not fit where it went, by why.", Labels: []string{"reason"}}
 	activeCalls = Definition{Name: "genway.requests.active", Kind: UpDown, Unit: "{request}", Side: OfCore,
 		Help: "Requests in flight in the core.", Labels: []string{"protocol"}}
 	shedRequests = Definition{Name: "genway.overload_refusals", Kind: Counter, Unit: "{request}", Side: OfBoth,
@@ -67,7 +69,7 @@ type Core struct {
 	shed, connections       *series[pair, *counter]
 	estimated, losses       *series[string, *counter]
 	storeErrors, reloads    *series[string, *counter]
-	captures                *series[string, *counter]
+	captures, mismatches    *series[string, *counter]
 	https                   *series[HTTPCall, *histogram]
 	rpcs                    *series[rpcKey, *histogram]
 }
@@ -109,7 +111,7 @@ func NewCore(r *Registry, names Names) *Core {
 	})
 	c.limitRefusals, c.refusals, c.shed, c.connections = r.pairs(limitRefusals), r.pairs(refusals), r.pairs(shedRequests), r.pairs(connectionsRefused)
 	c.estimated, c.losses, c.storeErrors, c.reloads = r.words(estimatedUsage), r.words(losses), r.words(storeErrors), r.words(reloads)
-	c.captures = r.words(captures)
+	c.captures, c.mismatches = r.words(captures), r.words(reasoningMismatches)
 	c.https = newSeries(func(k HTTPCall) *histogram { return r.family(httpClientDuration).histogram(k.attributes()...) })
 	c.rpcs = newSeries(func(k rpcKey) *histogram { return r.family(rpcServerDuration).histogram(rpcAttributes(k)...) })
 	// A counter that has counted nothing is exported as 0, so that alerts see its first step.
@@ -145,6 +147,13 @@ const CountTokens = "count_tokens"
 func (c *Core) Lost(member string) {
 	if c != nil {
 		c.losses.of(member).add(1)
+	}
+}
+
+// Mismatched counts seals that do not fit where a request went, by a reason of call.Record.Mismatches.
+func (c *Core) Mismatched(reason string, n int64) {
+	if c != nil {
+		c.mismatches.of(reason).add(n)
 	}
 }
 

@@ -40,7 +40,7 @@ var (
 func Definitions() []Definition {
 	return []Definition{
 		requests, requestDuration, ownDuration, admissionDuration, tokensUsed, estimatedUsage, costDollars, limitRefusals, refusals,
-		attempts, fallbacks, upstreamCalls, losses, activeCalls, shedRequests, connectionsRefused, setAside, storeErrors, captures, reloads,
+		attempts, fallbacks, upstreamCalls, losses, reasoningMismatches, activeCalls, shedRequests, connectionsRefused, setAside, storeErrors, captures, reloads,
 		breakerState, ledgerQueue, ledgerLag, limitsDegraded, storeDamaged, answerBytes, budgetFill, certificateExpiry, configInfo, coreReady, ready, logLinesLost,
 		spansProcessed, spansExported,
 		streamEvents, heartbeats, streamsCut,

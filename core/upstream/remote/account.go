@@ -6,8 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -55,6 +59,64 @@ func (u *Upstream) name(s *genwayv1.Seal) {
 // do already, where the bytes are read: see accountReader.
 func (u *Upstream) namesAccount(record *call.Record) bool {
 	return record.SeveralAccounts && u.Account() != "" && u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES
+}
+
+// noteTransformations notes what an answer, or an event of one, says of the reasoning of the request that the vendor has
+// not read: BetaInputTransformationUnion of messages, Response.InputTransformation of responses. Other entries may follow.
+// The last event that says so counts.
+func noteTransformations(record *call.Record, answer []byte) {
+	if !bytes.Contains(answer, transformations) {
+		return
+	}
+	name := string(transformations[1 : len(transformations)-1])
+	list := member.Value(answer, name)
+	for _, inner := range []string{"message", "response"} {
+		if list == nil {
+			list = member.Value(member.Value(answer, inner), name)
+		}
+	}
+	if len(list) == 0 || list[0] != '[' {
+		return
+	}
+	maps.DeleteFunc(record.Mismatches, func(reason string, _ int64) bool { return reason != mismatchedAccount })
+	member.Edit(list, func(depth int, _, entry []byte) member.Change {
+		if depth > 1 || len(entry) == 0 || entry[0] != '{' {
+			return member.Change{}
+		}
+		reason := strings.TrimSuffix(member.Raw(member.Value(entry, "reason")).String(), "_mismatch")
+		switch reason = strings.TrimSuffix(reason, "_binding"); {
+		case member.Raw(member.Value(entry, "type")).String() == "thinking_mismatch_allowed":
+			reason = "allowed"
+		case !slices.Contains([]string{"organization", "end_user", "model", "prefix", "turn_boundary"}, reason):
+			reason = "other"
+		}
+		record.Mismatched(reason)
+		return member.Change{}
+	})
+}
+
+var transformations = []byte(`"input_transformations"`)
+
+// mismatchedAccount is the reason of what is left out for another account.
+const mismatchedAccount = "account"
+
+// noteLeftOut notes what ownSeals and ownEncrypted have left out.
+func noteLeftOut(record *call.Record, losses []*genwayv1.Loss) {
+	for _, loss := range losses {
+		if loss.GetReason() == otherAccount {
+			record.Mismatched(mismatchedAccount)
+		}
+	}
+}
+
+// noteRefusal notes a failure for reasoning that the upstream cannot read, by the words of OpenAI, Anthropic ("Invalid
+// `signature` in `thinking` block") and Google ("Thought signature is not valid", "Corrupted thought signature").
+func noteRefusal(record *call.Record, f *fault.Error) {
+	text := strings.ToLower(f.Message)
+	if f.NativeCode == "invalid_encrypted_content" || strings.Contains(text, "thought signature") ||
+		strings.Contains(text, "`signature`") && strings.Contains(text, "`thinking`") {
+		record.Mismatched("refused")
+	}
 }
 
 // ownSeals returns the messages with seals as the upstream has made them. One of another account is left out and

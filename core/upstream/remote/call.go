@@ -103,6 +103,7 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	}
 	body = u.placeError(resp.StatusCode, resp.Header, u.redact(bytes.TrimPrefix(body, byteOrderMark)))
 	f := u.protocol.ErrorCodec().DecodeError(resp.StatusCode, body)
+	noteRefusal(a.record, f)
 	f.Status = callerStatus(resp.StatusCode)
 	f.RetryAfter = retryAfter(resp.Header)
 	f.UpstreamRequestID = requestID(resp.Header)

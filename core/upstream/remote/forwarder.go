@@ -113,6 +113,9 @@ func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 	events, content, err := s.read(f)
 	s.heartbeat = isPing(events)
 	s.progress = content || len(events) > 0 && !s.heartbeat
+	if !content && s.upstream.protocol.Upstream.BindsSeals {
+		noteTransformations(s.record, f.Data)
+	}
 	if err != nil {
 		if !s.started || !unreadable(err) {
 			s.record.Accepted = false
@@ -219,6 +222,7 @@ func (s *forwarder) failure(err error) error {
 		return nil
 	}
 	f := fault.From(err)
+	noteRefusal(s.record, f)
 	f.Usage = cmp.Or(f.Usage, s.upstream.cost(f))
 	s.final = s.final || f.Usage != nil
 	f.Usage = cmp.Or(f.Usage, s.reported())

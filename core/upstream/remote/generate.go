@@ -29,6 +29,8 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	if err != nil {
 		return nil, err
 	}
+	record := call.Of(ctx)
+	noteLeftOut(record, losses)
 	op := protocol.Generate
 	if req.GetCompact() && u.protocol.Compacts() {
 		op = protocol.Compact
@@ -38,6 +40,9 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		return nil, err
 	}
 	own, stream := u.speaks(req.GetWire()), isStream(header, raw)
+	if u.protocol.Upstream.BindsSeals {
+		noteTransformations(record, raw)
+	}
 	if own && !stream {
 		resp, ok := u.head(raw)
 		if !ok {
@@ -46,7 +51,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 			}
 		}
 		if resp, err = u.native(raw, header, resp, u.redactFault(err)); err != nil {
-			declined(call.Of(ctx), raw, err)
+			declined(record, raw, err)
 			return nil, err
 		}
 		resp.Losses = losses // of the request; the answer passes as it is
@@ -66,7 +71,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		err = codec.CheckCalls(resp)
 	}
 	if err != nil {
-		declined(call.Of(ctx), raw, err)
+		declined(record, raw, err)
 		f := fault.From(err)
 		if !own {
 			f.Wire = nil
@@ -76,7 +81,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	if !own {
 		u.names(req).Response(resp)
 		codec.NewFreeForm(req.GetTools()).Response(resp)
-		if u.namesAccount(call.Of(ctx)) {
+		if u.namesAccount(record) {
 			for _, c := range resp.GetCandidates() {
 				for _, p := range c.GetParts() {
 					u.named(p)

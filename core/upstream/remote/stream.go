@@ -29,6 +29,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 		return err
 	}
 	record := call.Of(ctx)
+	noteLeftOut(record, losses)
 	record.Calls++
 	record.Gathers = true
 	out := newHoldBack(send, textPing, u.config.Hold, record)
