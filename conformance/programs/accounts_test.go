@@ -24,7 +24,7 @@ type turns struct {
 
 var conversations = map[string]turns{
 	"responses": {
-		"/v1/responses", "openai", `{"model":%q,"store":false,"input":[{"role":"user","content":%q}]}`, `{"model":%q,"store":false,"input":[{"role":"user","content":%q},%s,{"role":"user","content":"and?"}]}`,
+		"/v1/responses", "chat", `{"model":%q,"store":false,"input":[{"role":"user","content":%q}]}`, `{"model":%q,"store":false,"input":[{"role":"user","content":%q},%s,{"role":"user","content":"and?"}]}`,
 		func(answer map[string]any) any { return answer["output"].([]any)[0] },
 	},
 	"messages": {
@@ -91,6 +91,7 @@ func secondTurns(t *testing.T, _ stores) {
 		}
 		req.Header.Set("Authorization", "Bearer "+s.Keys[c.group])
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Anthropic-Version", "2023-06-01")
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
