@@ -305,14 +305,19 @@ func TestCallsWithoutAKeyAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := New(Config{MaxMessageBytes: 1 << 20, Window: time.Hour})
 		var all []*begun
+		var open []connected
+		defer func() {
+			for _, conn := range open {
+				_ = conn.Close()
+			}
+		}()
 		for k := range 6 {
 			conn, want := connect(t), min(keylessCalls, keylessCallsOfAddress-k*keylessCalls)
 			opened, refusal := few(i, 5000, func() (*begun, error) { return conn.begin(i, "", "one") }, nil)
 			if len(opened) != max(want, 0) || refusal != "CALLS_WITHOUT_KEY" {
 				t.Errorf("connection %d: %d calls, %s", k, len(opened), refusal)
 			}
-			all = append(all, opened...)
-			defer func() { _ = conn.Close() }()
+			all, open = append(all, opened...), append(open, conn)
 		}
 		other := connect(t)
 		b, err := other.begin(i, "", "another")

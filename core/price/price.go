@@ -170,8 +170,8 @@ func (p Price) rates(input int64) Rates {
 // ByName gives the rates that are not free of a request with so many tokens of input, by the
 // names of a price list.
 func (p Price) ByName(input int64) map[string]int64 {
-	named := map[string]int64{}
-	for _, r := range append(p.rates(input).Named(), NamedRate{"image", p.Image}) {
+	named, rates := map[string]int64{}, p.rates(input)
+	for _, r := range append(rates.Named(), NamedRate{"image", p.Image}) {
 		if r.Nanos > 0 {
 			named[r.Name] = r.Nanos
 		}
@@ -236,7 +236,7 @@ type NamedRate struct {
 }
 
 // Named returns the rates in the order of a file.
-func (r Rates) Named() []NamedRate {
+func (r *Rates) Named() []NamedRate {
 	var named []NamedRate
 	for _, k := range ledger.Kinds {
 		if k.Price != "" {

@@ -281,7 +281,8 @@ routes: [{model: "*", targets: [{upstream: one}]}]
 	if err := write(strings.Replace(with, "  one: {", "  renamed: {", 1)); !strings.Contains(err, "there is no upstream") {
 		t.Errorf("renamed: %s", err)
 	}
-	if err := write(secretive[strings.Index(secretive, "upstreams"):]); err != "" {
+	_, rest, _ := strings.Cut(secretive, "upstreams")
+	if err := write("upstreams" + rest); err != "" {
 		t.Errorf("taken out: %s", err)
 	}
 	refused("put back", with)

@@ -169,40 +169,49 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-func (p *pkg) object(name string, of *ast.StructType, doc *ast.CommentGroup) error {
-	s := &object{name: name}
-	if doc != nil {
-		for _, c := range doc.List {
-			if options, ok := strings.CutPrefix(c.Text, "//settings:"); ok {
-				for option := range strings.SplitSeq(options, ",") {
-					if err := p.settings.set(option); err != nil {
-						return err
-					}
-				}
-			}
-			directive, ok := strings.CutPrefix(c.Text, "//wire:")
-			if !ok {
-				continue
-			}
-			for word := range strings.SplitSeq(directive, ",") {
-				switch field, text := strings.CutPrefix(word, "string="); {
-				case text:
-					s.text = field
-				case word == "read":
-					s.read = true
-				case word == "write":
-					s.write = true
-				case word == "head":
-					s.head = true
-				case word == "members":
-					s.members = true
-				case word == "part":
-					s.part = true
-				default:
-					return fmt.Errorf("unknown directive %q", word)
+// directives reads the directives in a type's comment.
+func (p *pkg) directives(s *object, doc *ast.CommentGroup) error {
+	if doc == nil {
+		return nil
+	}
+	for _, c := range doc.List {
+		if options, ok := strings.CutPrefix(c.Text, "//settings:"); ok {
+			for option := range strings.SplitSeq(options, ",") {
+				if err := p.settings.set(option); err != nil {
+					return err
 				}
 			}
 		}
+		directive, ok := strings.CutPrefix(c.Text, "//wire:")
+		if !ok {
+			continue
+		}
+		for word := range strings.SplitSeq(directive, ",") {
+			switch field, text := strings.CutPrefix(word, "string="); {
+			case text:
+				s.text = field
+			case word == "read":
+				s.read = true
+			case word == "write":
+				s.write = true
+			case word == "head":
+				s.head = true
+			case word == "members":
+				s.members = true
+			case word == "part":
+				s.part = true
+			default:
+				return fmt.Errorf("unknown directive %q", word)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pkg) object(name string, of *ast.StructType, doc *ast.CommentGroup) error {
+	s := &object{name: name}
+	if err := p.directives(s, doc); err != nil {
+		return err
 	}
 	tagged := false
 	for _, f := range of.Fields.List {

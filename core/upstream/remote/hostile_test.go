@@ -163,6 +163,7 @@ func TestInformationalAnswers(t *testing.T) {
 // Headers are a beginning, and no answer: what hangs behind them ends in time. Bytes that
 // come one at a time are progress.
 func TestAnswersThatHangOrDrip(t *testing.T) {
+	t.Parallel()
 	for _, streamed := range []bool{false, true} {
 		whole := record(reply)
 		if streamed {
