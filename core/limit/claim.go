@@ -36,7 +36,7 @@ const (
 	monthBudget
 )
 
-// bounds gives limits as bounds.
+// bounds returns limits as bounds.
 func (l *Limits) bounds() Bounds {
 	var b Bounds
 	for m := range Money {

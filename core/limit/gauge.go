@@ -39,7 +39,7 @@ func (a *State) Use(of *Subject, now int64) Use {
 	return use
 }
 
-// Gauges gives the limits of a key and of its owner, and takes nothing of them. While a store that
+// Gauges returns the limits of a key and of its owner, and takes nothing of them. While a store that
 // cores share does not answer, no use is known. Other errors are those of ctx. A nil Limiter
 // has no limits.
 func (l *Limiter) Gauges(ctx context.Context, who Who) ([]Gauge, error) {

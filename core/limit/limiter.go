@@ -24,7 +24,7 @@ type Store interface {
 	// Settle puts what a request took in place of what it claimed, once. It does not
 	// wait for others.
 	Settle(claim *Claim, actual Amount)
-	// Peek gives what each subject of a claim uses of its rates and places now, in their order,
+	// Peek returns what each subject of a claim uses of its rates and places now, in their order,
 	// and takes nothing. While the shared store does not answer, the error wraps ErrUnavailable.
 	Peek(ctx context.Context, claim *Claim) ([]Use, error)
 	// Close ends the store, once all claims are settled.

@@ -52,7 +52,7 @@ func (m *Memory) now() (time.Time, int64) {
 	return now, m.base.UnixMicro() + now.Sub(m.base).Microseconds()
 }
 
-// Reserve takes the claim, or gives a *Refusal.
+// Reserve takes the claim, or returns a *Refusal.
 func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +79,7 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 	return claim.Standing(states[:len(claim.Subjects)], now), nil
 }
 
-// Peek gives what the claim's subjects use.
+// Peek returns what the claim's subjects use.
 func (m *Memory) Peek(_ context.Context, claim *Claim) ([]Use, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

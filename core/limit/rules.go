@@ -60,7 +60,7 @@ func compile(list []Rule) matched {
 	return m
 }
 
-// of gives the first rule that a name is under; nil for none.
+// of returns the first rule that a name is under; nil for none.
 func (m *matched) of(name string) *rule {
 	if i := m.index.First(name, nil); i >= 0 {
 		return &m.rules[i]

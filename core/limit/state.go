@@ -57,7 +57,7 @@ func (c *Claim) Grant(states []*State) {
 	c.Cost = max(c.Cost, granted)
 }
 
-// never gives the refusal of a claim that no state of its subjects admits; nil for none.
+// never returns the refusal of a claim that no state of its subjects admits; nil for none.
 func (c *Claim) never() *Refusal {
 	for i := range c.Subjects {
 		if s := &c.Subjects[i]; s.Figures[Tokens] > 0 && c.Tokens > MostTokens {
@@ -94,7 +94,7 @@ func (c *Claim) Standing(states []*State, now int64) Standing {
 	return standing
 }
 
-// Refused gives the refusal of a claim that lasts longest, of those of its subjects'
+// Refused returns the refusal of a claim that lasts longest, of those of its subjects'
 // states; nil for none.
 func (c *Claim) Refused(states []*State, wall time.Time, now int64) *Refusal {
 	var worst *Refusal
@@ -109,7 +109,7 @@ func (c *Claim) Refused(states []*State, wall time.Time, now int64) *Refusal {
 	return worst
 }
 
-// refuse gives the refusal of one subject that lasts longest; nil for none.
+// refuse returns the refusal of one subject that lasts longest; nil for none.
 func (a *State) refuse(s *Subject, claim *Claim, wall time.Time, now int64) *Refusal {
 	var worst *Refusal
 	keep := func(r Refusal) {

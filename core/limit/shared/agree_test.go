@@ -26,7 +26,7 @@ func (s *Store) settled(t interface{ Fatal(...any) }) {
 	}
 }
 
-// site gives cores that share the server at a URL.
+// site returns cores that share the server at a URL.
 func site(t interface{ Fatal(...any) }, url string) func(limittest.Config) limittest.Store {
 	prefix := rand.Text()
 	return func(c limittest.Config) limittest.Store {

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// listen gives the address of a server that answers each command by answer.
+// listen returns the address of a server that answers each command by answer.
 func listen(t *testing.T, answer func(command []string) string) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func readCommand(in *bufio.Reader) ([]string, error) {
 	return command, nil
 }
 
-// clientOf gives a client, and a context that one command of it has.
+// clientOf returns a client, and a context that one command of it has.
 func clientOf(t *testing.T, url string, within time.Duration) (*client, context.Context) {
 	t.Helper()
 	server, err := endpoint.Parse(url)

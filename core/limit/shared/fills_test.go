@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// fillOf gives the fill of the fullest monthly budget of a key; -1 for none.
+// fillOf returns the fill of the fullest monthly budget of a key; -1 for none.
 func fillOf(s *shared.Store) (fill float64) {
 	fill = -1
 	s.Fills().Each(time.Now(), func(scope, period string, is float64) {

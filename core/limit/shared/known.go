@@ -56,7 +56,7 @@ func (k *known) set(b budget, spent int64) {
 	k.all[b] = m
 }
 
-// get gives what is known of a budget.
+// get returns what is known of a budget.
 func (k *known) get(b budget) money {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +96,7 @@ func (k *known) spend(b budget, cost int64, unbound, local bool) int64 {
 	return m.own
 }
 
-// at gives what is known of a budget. When a period begins, what is known of those before is forgotten, unless requests
+// at returns what is known of a budget. When a period begins, what is known of those before is forgotten, unless requests
 // that began in them may still run: the server keeps it for keepFor.
 func (k *known) at(b budget) money {
 	if b.start > k.newest[b.place] {
@@ -108,7 +108,7 @@ func (k *known) at(b budget) money {
 	return k.all[b]
 }
 
-// changedSince gives what this process has spent of budgets of which it spent something since a time.
+// changedSince returns what this process has spent of budgets of which it spent something since a time.
 func (k *known) changedSince(at time.Time) map[budget]int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -72,7 +72,7 @@ func (q *queue) signal() {
 	}
 }
 
-// first gives the settlements that are next, without taking them.
+// first returns the settlements that are next, without taking them.
 func (q *queue) first() []*settlement {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
 	})
 }
 
-// reason gives the error of the command for which the server discarded a transaction, in place of one
+// reason returns the error of the command for which the server discarded a transaction, in place of one
 // that says only that it did.
 func reason(commands []redis.Cmder, err error) error {
 	if !redis.IsExecAbortError(err) {

@@ -121,7 +121,7 @@ func (s *Store) SetPolicy(p Policy) { s.policy.Store(&p) }
 // Unavailable reports whether the server does not answer.
 func (s *Store) Unavailable() bool { return s.unavailable.Load() }
 
-// Reserve takes the claim, or gives a *limit.Refusal. While the server does not answer,
+// Reserve takes the claim, or returns a *limit.Refusal. While the server does not answer,
 // the policy decides; the error then wraps limit.ErrUnavailable.
 func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
 	wall := s.config.Clock()
