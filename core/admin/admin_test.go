@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -19,21 +20,31 @@ import (
 
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 // full gives settings each member of which is set.
 func full() *adminv1.KeySettings {
-	return &adminv1.KeySettings{
+	s := &adminv1.KeySettings{
 		Name: "ci", Owner: "ada", Labels: map[string]string{"team": "search"},
 		ExpireTime: timestamppb.New(time.Date(2999, 1, 31, 0, 0, 0, 123456000, time.UTC)),
 		Models:     []string{"gpt-*"}, Addresses: []string{"10.0.0.0/8", "192.0.2.7/32"}, Certificates: []string{"dns:a.example"},
 		Limits: &adminv1.Limits{
-			RequestsPerMinute: 60, TokensPerMinute: 1000, Concurrent: 2,
 			Budgets: []*adminv1.Budget{{NanoDollars: 1, Period: adminv1.Period_PERIOD_DAY}, {NanoDollars: 2, Period: adminv1.Period_PERIOD_MONTH}},
 		},
 		Strict: true,
 	}
+	for i, kind := range limit.Kinds {
+		setFigure(s, kind, 60+int64(i))
+	}
+	return s
+}
+
+// setFigure sets the limit of a kind, which the contract has by its name.
+func setFigure(s *adminv1.KeySettings, kind limit.Kind, figure int64) {
+	limits := s.Limits.ProtoReflect()
+	limits.Set(limits.Descriptor().Fields().ByName(protoreflect.Name(kind.Name)), protoreflect.ValueOfInt64(figure))
 }
 
 func TestKeys(t *testing.T) {
@@ -106,22 +117,23 @@ func TestKeys(t *testing.T) {
 func TestUpdateKey(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
-	for path, empty := range map[string]func(*adminv1.KeySettings){
-		"name":                       func(s *adminv1.KeySettings) { s.Name = "" },
-		"owner":                      func(s *adminv1.KeySettings) { s.Owner = "" },
-		"labels":                     func(s *adminv1.KeySettings) { s.Labels = nil },
-		"expire_time":                func(s *adminv1.KeySettings) { s.ExpireTime = nil },
-		"models":                     func(s *adminv1.KeySettings) { s.Models = nil },
-		"addresses":                  func(s *adminv1.KeySettings) { s.Addresses = nil },
-		"certificates":               func(s *adminv1.KeySettings) { s.Certificates = nil },
-		"strict":                     func(s *adminv1.KeySettings) { s.Strict = false },
-		"limits":                     func(s *adminv1.KeySettings) { s.Limits = &adminv1.Limits{} },
-		"limits.requests_per_minute": func(s *adminv1.KeySettings) { s.Limits.RequestsPerMinute = 0 },
-		"limits.tokens_per_minute":   func(s *adminv1.KeySettings) { s.Limits.TokensPerMinute = 0 },
-		"limits.concurrent":          func(s *adminv1.KeySettings) { s.Limits.Concurrent = 0 },
-		"limits.budgets":             func(s *adminv1.KeySettings) { s.Limits.Budgets = nil },
-		"*":                          func(s *adminv1.KeySettings) { proto.Reset(s); s.Limits = &adminv1.Limits{} },
-	} {
+	paths := map[string]func(*adminv1.KeySettings){
+		"name":           func(s *adminv1.KeySettings) { s.Name = "" },
+		"owner":          func(s *adminv1.KeySettings) { s.Owner = "" },
+		"labels":         func(s *adminv1.KeySettings) { s.Labels = nil },
+		"expire_time":    func(s *adminv1.KeySettings) { s.ExpireTime = nil },
+		"models":         func(s *adminv1.KeySettings) { s.Models = nil },
+		"addresses":      func(s *adminv1.KeySettings) { s.Addresses = nil },
+		"certificates":   func(s *adminv1.KeySettings) { s.Certificates = nil },
+		"strict":         func(s *adminv1.KeySettings) { s.Strict = false },
+		"limits":         func(s *adminv1.KeySettings) { s.Limits = &adminv1.Limits{} },
+		"limits.budgets": func(s *adminv1.KeySettings) { s.Limits.Budgets = nil },
+		"*":              func(s *adminv1.KeySettings) { proto.Reset(s); s.Limits = &adminv1.Limits{} },
+	}
+	for _, kind := range limit.Kinds {
+		paths["limits."+kind.Name] = func(s *adminv1.KeySettings) { setFigure(s, kind, 0) }
+	}
+	for path, empty := range paths {
 		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: full()})
 		if err != nil {
 			t.Fatal(err)
