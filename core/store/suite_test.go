@@ -3,8 +3,12 @@
 package store_test
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,9 +66,49 @@ func onEachEmpty(t *testing.T, test func(t *testing.T, location string)) {
 	t.Run("PostgreSQL", func(t *testing.T) { test(t, servers.PostgresDatabase(t)) })
 }
 
+// inTurn returns PostgreSQL databases for the tests of a suite, which use the same ones in turn: to empty one costs less than
+// to make one.
+func inTurn(t *testing.T, fresh func(testing.TB) string) func(testing.TB) (location string) {
+	t.Helper()
+	var mu sync.Mutex
+	var free []string
+	return func(test testing.TB) string {
+		test.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(free) == 0 {
+			free = append(free, fresh(t))
+		}
+		location := free[len(free)-1]
+		free = free[:len(free)-1]
+		test.Cleanup(func() {
+			if empty(location) == nil { // else it is not used again
+				mu.Lock()
+				defer mu.Unlock()
+				free = append(free, location)
+			}
+		})
+		return location
+	}
+}
+
+// empty deletes all rows of a PostgreSQL database.
+func empty(location string) error {
+	db, err := sql.Open("pgx", location)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(context.Background(), `SET lock_timeout = '5s'; SET session_replication_role = replica; TRUNCATE keys, keys_changes, audit, items, captures,
+		ledger_processes, ledger, ledger_spent, ledger_hours, ledger_rollups, ledger_days RESTART IDENTITY; UPDATE keys_version SET version = 0`)
+	return errors.Join(err, db.Close())
+}
+
 func TestKeys(t *testing.T) {
 	for kind, fresh := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			if kind == "PostgreSQL" {
+				fresh = inTurn(t, fresh)
+			}
 			storetest.Run(t, func(t *testing.T) storetest.Database {
 				location := fresh(t)
 				return func(t *testing.T) storetest.Keys { return open(t, location) }
@@ -76,6 +120,9 @@ func TestKeys(t *testing.T) {
 func TestLedger(t *testing.T) {
 	for kind, fresh := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			if kind == "PostgreSQL" {
+				fresh = inTurn(t, fresh)
+			}
 			storetest.RunLedger(t, func(t *testing.T) storetest.LedgerDatabase {
 				location := fresh(t)
 				if store.IsPostgres(location) {
