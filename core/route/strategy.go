@@ -166,7 +166,7 @@ func whereMade(targets []Target, head *genwayv1.GenerateTextRequest) []Target {
 // texts, as for the next turns if the answer is signed. Where a member besides the texts changes from turn to turn, as a
 // breakpoint of the cache does, the hash does not. "" stands for any other request.
 func beginning(head *genwayv1.GenerateTextRequest) string {
-	list := ""
+	var list string
 	switch head.GetWire().GetProtocol() {
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		list = "messages"

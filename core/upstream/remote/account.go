@@ -273,7 +273,7 @@ func (r *accountReader) finds(piece []byte) bool {
 	if copied == 0 && len(out) == 0 {
 		return false
 	}
-	r.buffer = append(out, piece[copied:]...)
-	r.rest = r.buffer
+	out = append(out, piece[copied:]...)
+	r.buffer, r.rest = out, out
 	return true
 }
