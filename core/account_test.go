@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -64,14 +65,22 @@ func used() *genwayv1.Usage {
 		CacheWrites: []*genwayv1.CacheWrite{{Ttl: "1h", Tokens: 1}}, ThinkingTokens: proto.Int64(2)}
 }
 
-func (e *ending) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (e *ending) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	if err := e.end(ctx, req.GetModel()); err != nil {
 		return nil, err
 	}
 	return &genwayv1.GenerateTextResponse{Usage: used()}, nil
 }
 
-func (e *ending) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (e *ending) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	started := &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{}}}
 	if err := send(started); err != nil {
 		return err

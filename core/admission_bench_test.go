@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/cpu"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -23,7 +24,7 @@ import (
 // instant answers at once.
 type instant struct{ scripted }
 
-func (*instant) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (*instant) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	call.Of(ctx).Upstream = "u"
 	return &genwayv1.GenerateTextResponse{Id: "gen_1", Model: "m", Usage: &genwayv1.Usage{InputTokens: 10, OutputTokens: 20}}, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -112,12 +113,16 @@ func (l *limited) answer(ctx context.Context) (*genwayv1.Usage, error) {
 	return &genwayv1.Usage{InputTokens: 10, OutputTokens: 20}, nil
 }
 
-func (l *limited) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (l *limited) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	usage, err := l.answer(ctx)
 	return &genwayv1.GenerateTextResponse{Usage: usage}, err
 }
 
-func (l *limited) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (l *limited) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	usage, err := l.answer(ctx)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,7 +25,7 @@ type carrying struct {
 	seen tracing.Carried
 }
 
-func (c *carrying) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (c *carrying) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	c.seen = call.Of(ctx).Span.Carried
 	return &genwayv1.GenerateTextResponse{}, nil
 }

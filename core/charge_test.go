@@ -22,6 +22,7 @@ import (
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 const prices = `
@@ -83,7 +84,11 @@ func (u *tallying) serves(ctx context.Context, model string) (*genwayv1.Usage, e
 	return usage, nil
 }
 
-func (u *tallying) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (u *tallying) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	usage, err := u.serves(ctx, req.GetModel())
 	if err != nil {
 		return nil, err
@@ -91,7 +96,11 @@ func (u *tallying) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	return &genwayv1.GenerateTextResponse{Usage: usage}, nil
 }
 
-func (u *tallying) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (u *tallying) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	if err := send(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{}}}); err != nil {
 		return err
 	}
@@ -219,7 +228,7 @@ func (u *priced) served(ctx context.Context) {
 	record.Upstream, record.TargetModel, record.ServedTier = u.upstream, u.target, u.tier
 }
 
-func (u *priced) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (u *priced) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	u.served(ctx)
 	return u.text, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -57,12 +58,20 @@ type scripted struct {
 	images []*genwayv1.StreamGenerateImageResponse
 }
 
-func (s *scripted) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *scripted) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	s.seen = req
 	return s.answer()
 }
 
-func (s *scripted) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *scripted) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	s.seen = req
 	if s.streamOf != nil {
 		return s.streamOf(ctx, send)

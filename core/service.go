@@ -102,7 +102,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 	if err != nil {
 		return nil, err
 	}
-	resp, err := upstream.GenerateText(ctx, s.config.Upstream, req)
+	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 	if out != nil {
 		answer.send = out.send
 	}
-	err = upstream.StreamGenerateText(ctx, s.config.Upstream, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err = s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.Head().GetModel())

@@ -8,12 +8,13 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // strictness is an upstream that answers whether the call is strict.
 type strictness struct{ scripted }
 
-func (*strictness) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (*strictness) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	if call.Of(ctx).Strict {
 		return &genwayv1.GenerateTextResponse{Id: "strict"}, nil
 	}

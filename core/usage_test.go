@@ -24,6 +24,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	counter "github.com/genway/genway/internal/tokens"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -53,7 +54,7 @@ func (u *silent) serve(ctx context.Context) error {
 	return u.fails
 }
 
-func (u *silent) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (u *silent) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	if err := u.serve(ctx); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (u *silent) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextReque
 	return resp, nil
 }
 
-func (u *silent) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (u *silent) StreamGenerateText(ctx context.Context, _ *deferred.Request, send upstream.Send) error {
 	if err := u.serve(ctx); err != nil {
 		return err
 	}

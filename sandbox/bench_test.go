@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 func BenchmarkGenerateText(b *testing.B) {
@@ -14,7 +15,7 @@ func BenchmarkGenerateText(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.GenerateText(b.Context(), req); err != nil {
+				if _, err := s.GenerateText(b.Context(), deferred.New(req)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -22,7 +23,7 @@ func BenchmarkGenerateText(b *testing.B) {
 		b.Run(name+"/stream", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.StreamGenerateText(b.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err != nil {
+				if err := s.StreamGenerateText(b.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox/media"
 )
 
@@ -58,7 +59,7 @@ func TestImpossibleFormats(t *testing.T) {
 		"grammar":      {&genwayv1.ResponseFormat{Native: &genwayv1.NativeField{Name: "grammar"}}, "response_format"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newSandbox(t).GenerateText(t.Context(), ask("hi", format(c.format)))
+			_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", format(c.format))))
 			refused(t, err, fault.InvalidRequest, c.param)
 		})
 	}
@@ -182,9 +183,9 @@ func TestSpeech(t *testing.T) {
 	if pcm := generate(t, spoken("pcm16")).Candidates[0].Parts[0].GetAudio(); len(pcm.GetData())+44 != len(audio.GetData()) {
 		t.Errorf("%d bytes of pcm16, %d of wav", len(pcm.GetData()), len(audio.GetData()))
 	}
-	_, err := newSandbox(t).GenerateText(t.Context(), spoken("opus"))
+	_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(spoken("opus")))
 	refused(t, err, fault.InvalidRequest, "audio_output.format")
-	_, err = newSandbox(t).GenerateText(t.Context(), ask("hi", func(r *genwayv1.GenerateTextRequest) { r.Modalities = []string{"smell"} }))
+	_, err = newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", func(r *genwayv1.GenerateTextRequest) { r.Modalities = []string{"smell"} })))
 	refused(t, err, fault.InvalidRequest, "modalities")
 }
 
@@ -233,8 +234,8 @@ func TestMemory(t *testing.T) {
 			r.NativeFields = []*genwayv1.NativeField{{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Name: "previous_response_id", Json: raw, Binding: true}}
 		}
 	}
-	first, err := s.GenerateText(t.Context(), conversed([]*genwayv1.Message{
-		say(genwayv1.Role_ROLE_SYSTEM, "Be brief."), say(genwayv1.Role_ROLE_USER, "My name is Ada.")}, responses))
+	first, err := s.GenerateText(t.Context(), deferred.New(conversed([]*genwayv1.Message{
+		say(genwayv1.Role_ROLE_SYSTEM, "Be brief."), say(genwayv1.Role_ROLE_USER, "My name is Ada.")}, responses)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,40 +254,40 @@ func TestMemory(t *testing.T) {
 	record := &call.Record{}
 	record.Caller.KeyID = "another"
 	other := call.With(t.Context(), record)
-	foreign, err := s.GenerateText(other, ask("What is my name?", responses, after(first.Id)))
+	foreign, err := s.GenerateText(other, deferred.New(ask("What is my name?", responses, after(first.Id))))
 	if err != nil || strings.Contains(answerText(foreign), "Ada") || len(foreign.Losses) != 1 {
 		t.Errorf("another key gets %q, %v", answerText(foreign), err)
 	}
-	third, err := s.GenerateText(t.Context(), ask("And?", responses, after(second.Id)))
+	third, err := s.GenerateText(t.Context(), deferred.New(ask("And?", responses, after(second.Id))))
 	if err != nil || !strings.Contains(answerText(third), "Earlier turns: 4") {
 		t.Errorf("%q, %v", answerText(third), err)
 	}
 	forgets := func(id string) {
 		t.Helper()
-		resp, err := s.GenerateText(t.Context(), ask("hi", responses, after(id)))
+		resp, err := s.GenerateText(t.Context(), deferred.New(ask("hi", responses, after(id))))
 		if err != nil || !strings.Contains(answerText(resp), "\nPrevious response: not remembered\n") ||
 			len(resp.Losses) != 1 || resp.Losses[0].Member != "previous_response_id" {
 			t.Errorf("%s: %v, %v", id, resp, err)
 		}
 	}
 	forgets("resp_d0214094d6a255c0d15c4953")
-	_, err = s.GenerateText(t.Context(), ask("hi", responses, after("resp_unknown")))
+	_, err = s.GenerateText(t.Context(), deferred.New(ask("hi", responses, after("resp_unknown"))))
 	refused(t, err, fault.InvalidRequest, "previous_response_id")
 	if f := fault.From(err); f.NativeCode != "previous_response_not_found" {
 		t.Errorf("code %q", f.NativeCode)
 	}
-	private, err := s.GenerateText(t.Context(), ask("hi", responses, func(r *genwayv1.GenerateTextRequest) { r.Store = new(false) }))
+	private, err := s.GenerateText(t.Context(), deferred.New(ask("hi", responses, func(r *genwayv1.GenerateTextRequest) { r.Store = new(false) })))
 	if err != nil {
 		t.Fatal(err)
 	}
 	forgets(private.Id)
 	for range maxRemembered {
-		if _, err := s.GenerateText(t.Context(), ask("hi", responses)); err != nil {
+		if _, err := s.GenerateText(t.Context(), deferred.New(ask("hi", responses))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	forgets(first.Id)
-	if len(s.memory.conversations) != maxRemembered || len(s.memory.ids) != maxRemembered {
+	if len(s.memory.conversations) != maxRemembered || len(s.memory.ids) != mostRemembered {
 		t.Errorf("%d conversations of %d ids", len(s.memory.conversations), len(s.memory.ids))
 	}
 }
@@ -298,7 +299,7 @@ func TestThreadsAreUnknown(t *testing.T) {
 		}
 	}
 	generate(t, ask("hi", thread(`{"type":"create"}`)))
-	_, err := newSandbox(t).GenerateText(t.Context(), ask("hi", thread(`{"type":"continue","previous_message_id":"msg_1"}`)))
+	_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", thread(`{"type":"continue","previous_message_id":"msg_1"}`))))
 	refused(t, err, fault.NotFound, "thread")
 	var body struct {
 		Error struct {

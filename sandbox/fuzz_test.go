@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -25,7 +26,7 @@ func FuzzReply(f *testing.F) {
 		}
 		req.StopSequences = []string{tool}
 		req.Sampling = &genwayv1.Sampling{Logprobs: new(true), Seed: &limit}
-		resp, err := newSandbox(t).GenerateText(t.Context(), req)
+		resp, err := newSandbox(t).GenerateText(t.Context(), deferred.New(req))
 		if err != nil {
 			return
 		}

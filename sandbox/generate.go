@@ -9,10 +9,15 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // GenerateText returns one complete answer.
-func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *Sandbox) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {
@@ -41,7 +46,11 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 
 // StreamGenerateText returns the same answer as events: texts in pieces of a token, the
 // opening event before anything that takes time.
-func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *Sandbox) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {

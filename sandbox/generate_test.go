@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
@@ -66,7 +67,7 @@ func TestStreamIsTheAnswer(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		req := request(rt)
 		before := proto.CloneOf(req)
-		unary, err := newSandbox(t).GenerateText(t.Context(), req)
+		unary, err := newSandbox(t).GenerateText(t.Context(), deferred.New(req))
 		if err != nil {
 			rt.Fatalf("unary: %v", err)
 		}
@@ -103,7 +104,7 @@ func TestStreamIsTheAnswer(t *testing.T) {
 func TestStreamsInTokens(t *testing.T) {
 	var deltas int
 	var first *genwayv1.StreamGenerateTextResponse
-	err := newSandbox(t).StreamGenerateText(t.Context(), ask("Say hello."), func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := newSandbox(t).StreamGenerateText(t.Context(), deferred.New(ask("Say hello.")), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if first == nil {
 			first = ev
 		}
@@ -120,7 +121,7 @@ func TestStreamsInTokens(t *testing.T) {
 func TestSendEndsTheStream(t *testing.T) {
 	failure := errors.New("gone")
 	sent := 0
-	err := newSandbox(t).StreamGenerateText(t.Context(), ask("Say hello."), func(*genwayv1.StreamGenerateTextResponse) error {
+	err := newSandbox(t).StreamGenerateText(t.Context(), deferred.New(ask("Say hello.")), func(*genwayv1.StreamGenerateTextResponse) error {
 		sent++
 		return failure
 	})
@@ -132,7 +133,7 @@ func TestSendEndsTheStream(t *testing.T) {
 func TestCancelledStreams(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := 0
-	err := newSandbox(t).StreamGenerateText(ctx, ask("Say hello."), func(*genwayv1.StreamGenerateTextResponse) error {
+	err := newSandbox(t).StreamGenerateText(ctx, deferred.New(ask("Say hello.")), func(*genwayv1.StreamGenerateTextResponse) error {
 		sent++
 		cancel()
 		return nil
@@ -164,7 +165,7 @@ func TestDemandedFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t)
 			req := ask("Say hello.", called("sandbox-"+name))
-			_, unary := s.GenerateText(t.Context(), req)
+			_, unary := s.GenerateText(t.Context(), deferred.New(req))
 			folder, streamed := fold(t.Context(), s, req)
 			for _, err := range []error{unary, streamed} {
 				refused(t, err, c.kind, "")
@@ -193,7 +194,7 @@ func TestSlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, pings := time.Now(), 0
-				err := newSandbox(t).StreamGenerateText(t.Context(), ask("Say hello.", called(name)), func(ev *genwayv1.StreamGenerateTextResponse) error {
+				err := newSandbox(t).StreamGenerateText(t.Context(), deferred.New(ask("Say hello.", called(name))), func(ev *genwayv1.StreamGenerateTextResponse) error {
 					if ev.GetPing() != nil {
 						pings++
 					}
@@ -210,7 +211,7 @@ func TestSlow(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if _, err := newSandbox(t).GenerateText(t.Context(), ask("hi", called("sandbox-slow-3s"))); err != nil || time.Since(start) != 3*time.Second {
+		if _, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", called("sandbox-slow-3s")))); err != nil || time.Since(start) != 3*time.Second {
 			t.Errorf("unary took %v: %v", time.Since(start), err)
 		}
 	})
@@ -221,7 +222,7 @@ func TestHangEndsWithTheCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for _, name := range []string{"sandbox-hang", "sandbox-slow-10m"} {
-			_, err := newSandbox(t).GenerateText(ctx, ask("hi", called(name)))
+			_, err := newSandbox(t).GenerateText(ctx, deferred.New(ask("hi", called(name))))
 			refused(t, err, fault.Timeout, "")
 		}
 	})
@@ -330,7 +331,7 @@ func TestMaxTokens(t *testing.T) {
 		t.Errorf("cut call: %v", resp.Candidates[0])
 	}
 	for _, n := range []int64{0, -5} {
-		_, err := newSandbox(t).GenerateText(t.Context(), ask("hi", func(r *genwayv1.GenerateTextRequest) { r.MaxOutputTokens = &n }))
+		_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", func(r *genwayv1.GenerateTextRequest) { r.MaxOutputTokens = &n })))
 		refused(t, err, fault.InvalidRequest, "max_output_tokens")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // onePixel is a PNG of 1 x 1.
@@ -153,9 +154,9 @@ func TestSeedsAndCandidates(t *testing.T) {
 		t.Errorf("candidates %v", texts)
 	}
 	for _, n := range []int32{0, -1, 17} {
-		_, err := newSandbox(t).GenerateText(t.Context(), ask("Hi.", func(r *genwayv1.GenerateTextRequest) {
+		_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("Hi.", func(r *genwayv1.GenerateTextRequest) {
 			r.Sampling = &genwayv1.Sampling{CandidateCount: &n}
-		}))
+		})))
 		refused(t, err, fault.InvalidRequest, "sampling.candidate_count")
 	}
 }
@@ -184,7 +185,7 @@ func TestSeals(t *testing.T) {
 	for _, damaged := range []string{
 		string(signature.Value[:30]) + "AAAAAAAAAA", string(signature.Value[:20]), string(signature.Value) + "AAAA", sealBegins + "!",
 	} {
-		_, err := newSandbox(t).GenerateText(t.Context(), again(damaged))
+		_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(again(damaged)))
 		refused(t, err, fault.InvalidRequest, "messages[1].parts[0].thought_signature")
 	}
 }

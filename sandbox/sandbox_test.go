@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 )
@@ -61,7 +62,7 @@ func wire(p genwayv1.Protocol) func(*genwayv1.GenerateTextRequest) {
 func generate(t testing.TB, req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextResponse {
 	t.Helper()
 	before := proto.CloneOf(req)
-	resp, err := newSandbox(t).GenerateText(t.Context(), req)
+	resp, err := newSandbox(t).GenerateText(t.Context(), deferred.New(req))
 	if err != nil {
 		t.Fatalf("generate: %v", err)
 	}
@@ -93,7 +94,7 @@ func refused(t testing.TB, err error, kind fault.Kind, param string) {
 // fold collects a stream. The error is that of the call.
 func fold(ctx context.Context, s *Sandbox, req *genwayv1.GenerateTextRequest) (*codec.Accumulator, error) {
 	var folder codec.Accumulator
-	err := s.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := s.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		return folder.Add(proto.CloneOf(ev))
 	})
 	return &folder, err
@@ -101,11 +102,11 @@ func fold(ctx context.Context, s *Sandbox, req *genwayv1.GenerateTextRequest) (*
 
 func TestDefaults(t *testing.T) {
 	s := New(Config{})
-	first, err := s.GenerateText(t.Context(), ask("Say hello."))
+	first, err := s.GenerateText(t.Context(), deferred.New(ask("Say hello.")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.GenerateText(t.Context(), ask("Say hello."))
+	second, err := s.GenerateText(t.Context(), deferred.New(ask("Say hello.")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestModels(t *testing.T) {
 
 func TestUnknownModel(t *testing.T) {
 	s := newSandbox(t)
-	_, err := s.GenerateText(t.Context(), ask("hi", called("nope")))
+	_, err := s.GenerateText(t.Context(), deferred.New(ask("hi", called("nope"))))
 	refused(t, err, fault.NotFound, "model")
 	if f := fault.From(err); f.Reason != fault.ReasonModelNotFound ||
 		f.Message != "The model `nope` does not exist or you do not have access to it." {
@@ -142,6 +143,6 @@ func TestUnknownModel(t *testing.T) {
 		_, err := s.CountTokens(t.Context(), &genwayv1.CountTokensRequest{Request: ask("hi", called(name))})
 		refused(t, err, fault.NotFound, "model")
 	}
-	_, err = s.GenerateText(t.Context(), ask("hi", called("sandbox-image")))
+	_, err = s.GenerateText(t.Context(), deferred.New(ask("hi", called("sandbox-image"))))
 	refused(t, err, fault.InvalidRequest, "model")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 func function(name, description, parameters string) *genwayv1.Tool {
@@ -126,7 +127,7 @@ func TestImpossibleChoices(t *testing.T) {
 			&genwayv1.ToolChoice{Mode: required}, "tools[0].function.parameters_json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newSandbox(t).GenerateText(t.Context(), ask("hi", offer(c.tools...), choose(c.choice)))
+			_, err := newSandbox(t).GenerateText(t.Context(), deferred.New(ask("hi", offer(c.tools...), choose(c.choice))))
 			refused(t, err, fault.InvalidRequest, c.param)
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -33,7 +34,7 @@ type broken struct {
 	asked atomic.Int64
 }
 
-func (b *broken) GenerateText(context.Context, *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (b *broken) GenerateText(context.Context, *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	b.asked.Add(1)
 	return nil, b.err
 }

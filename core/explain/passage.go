@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/protocol/spell"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -154,14 +155,14 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 			_ = router.StreamGenerateImage(ctx, asked.image.GenerateImageRequest, func(*genwayv1.StreamGenerateImageResponse) error { return errKept })
 		}
 	} else {
-		resp, err := router.GenerateText(ctx, asked.text.GenerateTextRequest)
+		resp, err := router.GenerateText(ctx, deferred.New(asked.text.GenerateTextRequest))
 		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
 		if asked.stream && p.wire.kept() != nil {
 			if asked, err = p.decode(body); err != nil {
 				return result{err: err}
 			}
 			p.wire.refuse()
-			_ = router.StreamGenerateText(ctx, asked.text.GenerateTextRequest, func(*genwayv1.StreamGenerateTextResponse) error { return errKept })
+			_ = router.StreamGenerateText(ctx, deferred.New(asked.text.GenerateTextRequest), func(*genwayv1.StreamGenerateTextResponse) error { return errKept })
 		}
 	}
 	r.body = p.wire.kept()

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/call"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -201,7 +202,7 @@ func (p *passage) carry(ctx context.Context, body, answer []byte, asked bool) (r
 	encoder := p.caller.Codec.NewStreamEncoder(codec.Answer{Request: decoded.text, Losses: &losses})
 	message, received, passed := &folder{}, &folder{decoder: p.caller.Codec.NewStreamDecoder()}, false
 	var events bytes.Buffer
-	r.err = p.routed.StreamGenerateText(call.With(ctx, &call.Record{}), decoded.text.GenerateTextRequest, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	r.err = p.routed.StreamGenerateText(call.With(ctx, &call.Record{}), deferred.New(decoded.text.GenerateTextRequest), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if err := message.event(ev); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -120,7 +121,11 @@ func (c canonical) keep(req proto.Message) error {
 	return nil
 }
 
-func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (c canonical) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	if err := c.keep(req); err != nil {
 		return nil, err
 	}
@@ -131,7 +136,11 @@ func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextReq
 	return emptyAnswer(timestamppb.Now()), nil
 }
 
-func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (c canonical) StreamGenerateText(_ context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	if err := c.keep(req); err != nil {
 		return err
 	}

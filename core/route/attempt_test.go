@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
@@ -39,12 +40,12 @@ func (s *talker) leave(ctx context.Context) {
 	record.Headers, record.RawModel, record.RawUsage = s.headers, s.name+"-model", s.usage
 }
 
-func (s *talker) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *talker) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	s.leave(ctx)
 	return s.stub.GenerateText(ctx, req)
 }
 
-func (s *talker) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *talker) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	s.leave(ctx)
 	return s.stub.StreamGenerateText(ctx, req, send)
 }
@@ -84,9 +85,9 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 			ctx := call.With(sent.in(t.Context()), &record)
 			req := &genwayv1.GenerateTextRequest{Model: "m"}
 			if streamed {
-				_ = r.StreamGenerateText(ctx, req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+				_ = r.StreamGenerateText(ctx, deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 			} else {
-				_, _ = r.GenerateText(ctx, req)
+				_, _ = r.GenerateText(ctx, deferred.New(req))
 			}
 			got := map[string]string{}
 			for name, values := range sent.MD {

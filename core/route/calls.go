@@ -10,21 +10,16 @@ import (
 	"github.com/genway/genway/protocol/deferred"
 )
 
-// GenerateText asks the targets of the model's route in turn.
-func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return r.GenerateDeferred(ctx, deferred.New(req))
-}
-
-// GenerateDeferred does so for a request that may be deferred. Its body is decoded at most once,
+// GenerateText asks the targets of the model's route in turn. The body of a deferred request is decoded at most once,
 // by the first target that needs the conversation.
-func (r *Router) GenerateDeferred(ctx context.Context, req *deferred.Request) (resp *genwayv1.GenerateTextResponse, err error) {
+func (r *Router) GenerateText(ctx context.Context, req *deferred.Request) (resp *genwayv1.GenerateTextResponse, err error) {
 	err = r.attempts(ctx, text(req.Head(), false), func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
 		}
 		a.capture(ctx, asked.Head())
-		if resp, err = upstream.GenerateText(ctx, a.Upstream, asked); err != nil {
+		if resp, err = a.Upstream.GenerateText(ctx, asked); err != nil {
 			return err
 		}
 		resp.Losses = slices.Concat(losses, resp.GetLosses())

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // slow takes its time for an answer, and gives up when its context ends.
@@ -30,7 +31,7 @@ func (s *slow) pause(ctx context.Context) error {
 	}
 }
 
-func (s *slow) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *slow) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	s.called(ctx, nil)
 	if s.err != nil {
 		return nil, s.err
@@ -42,7 +43,7 @@ func (s *slow) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest
 }
 
 // StreamGenerateText begins at once and ends in time.
-func (s *slow) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *slow) StreamGenerateText(ctx context.Context, _ *deferred.Request, send upstream.Send) error {
 	s.called(ctx, nil)
 	if s.err != nil && !s.after {
 		return s.err
@@ -97,9 +98,9 @@ func TestDeadlines(t *testing.T) {
 				begun := time.Now()
 				var err error
 				if streamed {
-					err = r.StreamGenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+					err = r.StreamGenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 				} else {
-					_, err = r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+					_, err = r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 				}
 				if f := fault.From(err); f == nil || f.Kind != fault.Timeout || f.Reason != upstream.ReasonDeadline {
 					t.Errorf("%s: %v", c.name, err)
@@ -121,16 +122,16 @@ func TestDeadlinesAndFallback(t *testing.T) {
 			Model: "*", Targets: to(late, route.Limits{Deadline: time.Minute, BreakAfter: 1}), Fallback: to(ready, route.Limits{}),
 		}}
 		r := route.New(routes)
-		if resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil || resp.GetId() != "ready" {
+		if resp, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err != nil || resp.GetId() != "ready" {
 			t.Errorf("%v, %v", resp, err)
 		}
-		if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil || late.calls != 1 {
+		if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err != nil || late.calls != 1 {
 			t.Errorf("%v after %d calls", err, late.calls)
 		}
 		routes[0].Deadline, routes[0].Targets = 10*time.Second, to(late, route.Limits{Deadline: time.Minute})
 		r.Swap(routes)
 		before := ready.calls
-		if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil || ready.calls != before+1 {
+		if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err != nil || ready.calls != before+1 {
 			t.Errorf("%v, %d calls of the fallback", err, ready.calls-before)
 		}
 	})
@@ -143,7 +144,7 @@ func TestTrialsOfGoneCallers(t *testing.T) {
 		u := &slow{stub: stub{name: "u"}, takes: time.Hour}
 		r := route.New([]route.Route{{Model: "*", Targets: to(u, route.Limits{BreakAfter: 1, BreakFor: time.Minute, Deadline: time.Second})}})
 		ask := func(ctx context.Context) error {
-			_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+			_, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 			return err
 		}
 		if err := ask(t.Context()); fault.From(err).Kind != fault.Timeout {
@@ -173,7 +174,7 @@ func TestOneTrialAtATime(t *testing.T) {
 		r := route.New([]route.Route{{Model: "*", Targets: to(u, route.Limits{BreakAfter: 1, BreakFor: time.Minute, Deadline: time.Second})}})
 		results := make(chan error, 3)
 		ask := func() {
-			_, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"})
+			_, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 			results <- err
 		}
 		ask()
@@ -192,7 +193,7 @@ func TestOneTrialAtATime(t *testing.T) {
 		if away != 2 || u.calls != 2 {
 			t.Errorf("%d stayed away, %d calls", away, u.calls)
 		}
-		if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil {
+		if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err != nil {
 			t.Errorf("after the trial: %v", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -32,7 +33,7 @@ func leave(t *testing.T, u *slow, limits route.Limits, after time.Duration, stre
 	time.AfterFunc(after, cancel)
 	begun := time.Now()
 	if streamed {
-		d.err = r.StreamGenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"}, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		d.err = r.StreamGenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			d.sends++
 			if done := ev.GetCompleted(); done != nil {
 				d.usage = done.GetUsage()
@@ -44,7 +45,7 @@ func leave(t *testing.T, u *slow, limits route.Limits, after time.Duration, stre
 		})
 	} else {
 		var resp *genwayv1.GenerateTextResponse
-		resp, d.err = r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+		resp, d.err = r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 		d.usage = resp.GetUsage()
 	}
 	d.took = time.Since(begun)
@@ -99,7 +100,7 @@ func TestDeadlinesAreNotDrained(t *testing.T) {
 		ctx, cancel := context.WithTimeout(call.With(t.Context(), record), time.Second)
 		defer cancel()
 		begun := time.Now()
-		_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+		_, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 		if fault.From(err).Kind != fault.Timeout || time.Since(begun) >= time.Second || record.CallerLeft {
 			t.Errorf("%v after %v, %+v", err, time.Since(begun), record)
 		}
@@ -113,7 +114,7 @@ func TestCloseEndsDrains(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		done := make(chan error, 2)
 		ask := func() {
-			_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+			_, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 			done <- err
 		}
 		go ask()

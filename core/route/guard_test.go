@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // flaky fails its first calls, and waits in each until released.
@@ -21,7 +22,7 @@ type flaky struct {
 	panics   bool
 }
 
-func (f *flaky) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (f *flaky) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	if f.hold != nil {
 		<-f.hold
 	}
@@ -35,7 +36,7 @@ func (f *flaky) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequ
 	return resp, err
 }
 
-func (f *flaky) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (f *flaky) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	return f.stub.StreamGenerateText(ctx, req, send)
 }
 
@@ -69,7 +70,7 @@ func TestNoRetryWithinAnAnswer(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &flaky{stub: stub{name: "f", err: fault.New(fault.Unavailable, "X", "no"), after: after}}
-			err := guarded(f, route.Limits{Retries: 2}).StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			err := guarded(f, route.Limits{Retries: 2}).StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 			if want := map[bool]int{false: 3, true: 1}[after]; err == nil || f.calls != want {
 				t.Errorf("after a part %t: %d calls, want %d; %v", after, f.calls, want, err)
 			}
@@ -129,7 +130,7 @@ func TestBreakerIsFair(t *testing.T) {
 	f := &flaky{failures: 1 << 30, kind: fault.BadUpstream}
 	r := guarded(f, route.Limits{BreakAfter: 2, Retries: -1})
 	for range 10 {
-		if _, err := r.GenerateText(left, &genwayv1.GenerateTextRequest{Model: "m"}); fault.From(err).Reason == "UPSTREAM_BROKEN" {
+		if _, err := r.GenerateText(left, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); fault.From(err).Reason == "UPSTREAM_BROKEN" {
 			t.Fatal("a caller that has left counted")
 		}
 	}

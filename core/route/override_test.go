@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 func overrides(t *testing.T, rules override.Rules) *override.Overrides {
@@ -44,7 +45,7 @@ func TestOverridesOfTargets(t *testing.T) {
 		Fallback: []route.Target{{Name: "second", Upstream: second, Protocol: chat}},
 	}})
 	req := warm()
-	resp, err := r.GenerateText(t.Context(), req)
+	resp, err := r.GenerateText(t.Context(), deferred.New(req))
 	if err != nil || len(resp.GetLosses()) != 0 {
 		t.Fatalf("%v, %v", resp, err)
 	}
@@ -67,7 +68,7 @@ func TestOverridesAreToldOfStreams(t *testing.T) {
 			{Name: "u", Upstream: scripted{events: events}, Protocol: chat, Overrides: overrides(t, override.Rules{Drop: []string{"temperature"}})},
 		}}})
 		var told []string
-		err := r.StreamGenerateText(t.Context(), warm(), func(ev *genwayv1.StreamGenerateTextResponse) error {
+		err := r.StreamGenerateText(t.Context(), deferred.New(warm()), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			for _, l := range append(ev.GetStarted().GetLosses(), ev.GetCompleted().GetLosses()...) {
 				told = append(told, l.GetMember())
 			}
@@ -85,7 +86,7 @@ type scripted struct {
 	events []*genwayv1.StreamGenerateTextResponse
 }
 
-func (s scripted) StreamGenerateText(_ context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s scripted) StreamGenerateText(_ context.Context, _ *deferred.Request, send upstream.Send) error {
 	for _, ev := range s.events {
 		if err := send(ev); err != nil {
 			return err
@@ -102,22 +103,22 @@ func TestOverridesAreTold(t *testing.T) {
 		{Name: "only", Upstream: only, Protocol: chat, Overrides: overrides(t, override.Rules{Set: map[string]any{"temperature": 0.5}})},
 	}}}
 	r := route.New(routes)
-	resp, err := r.GenerateText(t.Context(), warm())
+	resp, err := r.GenerateText(t.Context(), deferred.New(warm()))
 	if err != nil || len(resp.GetLosses()) != 1 || resp.GetLosses()[0].GetMember() != "sampling.temperature" {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	calls := only.calls
-	_, err = r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), warm())
+	_, err = r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), deferred.New(warm()))
 	if f := fault.From(err); f.Kind != fault.InvalidRequest || f.Param != "sampling.temperature" || only.calls != calls {
 		t.Errorf("a strict caller: %v, %d calls more", err, only.calls-calls)
 	}
 	routes[0].Strict = true
 	r.Swap(routes)
-	_, err = r.GenerateText(t.Context(), warm())
+	_, err = r.GenerateText(t.Context(), deferred.New(warm()))
 	if f := fault.From(err); f.Kind != fault.InvalidRequest || only.calls != calls {
 		t.Errorf("a strict route: %v, %d calls more", err, only.calls-calls)
 	}
-	if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil {
+	if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err != nil {
 		t.Errorf("nothing was lost: %v", err)
 	}
 }
@@ -142,7 +143,7 @@ func TestLimitsThatUpstreamsDemand(t *testing.T) {
 	} {
 		only := &stub{name: "only"}
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: tt.protocol, Overrides: overrides(t, tt.rules)}}}})
-		resp, err := r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), &genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"})
+		resp, err := r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), deferred.New(&genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"}))
 		if err != nil || len(resp.GetLosses()) != 0 || only.seen.GetMaxOutputTokens() != tt.want || (only.seen.MaxOutputTokens != nil) != (tt.want > 0) {
 			t.Errorf("%s: %v, %v, the upstream sees %v", name, resp.GetLosses(), err, only.seen)
 		}
@@ -187,7 +188,7 @@ func TestAnswersAreCut(t *testing.T) {
 				r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: target, Overrides: overrides(t, c.rules), Catalog: known}}}})
 				ctx, record := call.Ensure(t.Context())
 				record.MaxOutput = 70
-				if _, err := r.GenerateText(ctx, req.GenerateTextRequest); err != nil {
+				if _, err := r.GenerateText(ctx, deferred.New(req.GenerateTextRequest)); err != nil {
 					t.Fatal(err)
 				}
 				want := c.want
@@ -215,7 +216,7 @@ func TestNoMaximumIsCut(t *testing.T) {
 	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only}}}})
 	ctx, record := call.Ensure(t.Context())
 	record.MaxOutput = 70
-	if _, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m", MaxOutputTokens: new(int64(-1))}); err != nil || only.seen.GetMaxOutputTokens() != 70 {
+	if _, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m", MaxOutputTokens: new(int64(-1))})); err != nil || only.seen.GetMaxOutputTokens() != 70 {
 		t.Errorf("%v, %v", only.seen, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // The record of a call names the route, the upstream that served it, and the model it was asked for.
@@ -24,7 +25,7 @@ func TestRecord(t *testing.T) {
 		"plain": {Route: "plain", Upstream: "good", TargetModel: "plain", Calls: 1},
 	} {
 		record := &call.Record{}
-		_, err := r.GenerateText(call.With(t.Context(), record), &genwayv1.GenerateTextRequest{Model: model})
+		_, err := r.GenerateText(call.With(t.Context(), record), deferred.New(&genwayv1.GenerateTextRequest{Model: model}))
 		got := &call.Record{Route: record.Route, Upstream: record.Upstream, TargetModel: record.TargetModel, Calls: record.Calls}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", model, got, err, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 func reference(id string) *genwayv1.Part {
@@ -45,7 +46,7 @@ func TestUnknownReferences(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			u := &listener{}
 			r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "u", Upstream: u, Protocol: test.protocol}}}})
-			resp, err := r.GenerateText(call.With(t.Context(), &call.Record{}), &genwayv1.GenerateTextRequest{Model: "m", Messages: test.messages})
+			resp, err := r.GenerateText(call.With(t.Context(), &call.Record{}), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Messages: test.messages}))
 			if test.refused {
 				if f := fault.From(err); f == nil || f.Kind != fault.InvalidRequest || f.Param != "input" || u.got != nil {
 					t.Errorf("%v, %v", err, u.got)
@@ -75,7 +76,11 @@ type listener struct {
 	got *genwayv1.GenerateTextRequest
 }
 
-func (l *listener) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (l *listener) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	l.got = req
 	return &genwayv1.GenerateTextResponse{}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // answering is an upstream that answers by a function of the model.
@@ -20,7 +21,11 @@ type answering struct {
 	answer func(model string) error
 }
 
-func (a *answering) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (a *answering) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	if err := a.answer(req.GetModel()); err != nil {
 		return nil, err
 	}
@@ -44,7 +49,7 @@ func offer(t *testing.T, r *route.Router, perSecond int, lasts time.Duration, mo
 	for n := range int(lasts.Seconds() * float64(perSecond)) {
 		time.Sleep(time.Second / time.Duration(perSecond)) //nolint:forbidigo // the bubble's own clock
 		all.Go(func() {
-			_, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: models[n%len(models)]})
+			_, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: models[n%len(models)]}))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 const (
@@ -42,7 +43,11 @@ func (s *stub) called(ctx context.Context, req *genwayv1.GenerateTextRequest) {
 	call.Of(ctx).Calls++
 }
 
-func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *stub) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	s.called(ctx, req)
 	if s.err != nil {
 		return nil, s.err
@@ -50,7 +55,11 @@ func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReque
 	return &genwayv1.GenerateTextResponse{Id: s.name, Losses: s.losses}, nil
 }
 
-func (s *stub) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *stub) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	s.called(ctx, req)
 	if s.err != nil && !s.after {
 		return s.err
@@ -93,7 +102,7 @@ func ask(r *route.Router, protocol genwayv1.Protocol, model string) (string, err
 	if protocol != 0 {
 		req.Wire = &genwayv1.WireMessage{Protocol: protocol}
 	}
-	resp, err := r.GenerateText(context.Background(), req)
+	resp, err := r.GenerateText(context.Background(), deferred.New(req))
 	return resp.GetId(), err
 }
 
@@ -197,7 +206,7 @@ func TestNoFallbackWithinAnAnswer(t *testing.T) {
 		a, b := &stub{name: "a", err: fault.New(fault.BadUpstream, "X", "no"), after: after}, &stub{name: "b"}
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(a, 0)}, Fallback: []route.Target{target(b, 0)}}})
 		var ids []string
-		err := r.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		err := r.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			if s := ev.GetStarted(); s != nil {
 				ids = append(ids, s.GetId())
 			}
@@ -224,7 +233,7 @@ func TestStrictRoutesRefuseLosses(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		r := route.New([]route.Route{{Model: "*", Strict: strict, Targets: []route.Target{target(a, 0)}}})
 		_, unary := ask(r, 0, "m")
-		streamed := r.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+		streamed := r.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 		for _, err := range []error{unary, streamed} {
 			var f *fault.Error
 			if strict != errors.As(err, &f) || strict && (f.Kind != fault.InvalidRequest || f.Param != "messages[0].name") {

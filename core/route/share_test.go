@@ -10,18 +10,19 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // hanging gives nothing, ever.
 type hanging struct{ stub }
 
-func (h *hanging) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (h *hanging) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	h.called(ctx, nil)
 	<-ctx.Done()
 	return nil, upstream.Interrupted(ctx)
 }
 
-func (h *hanging) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, _ upstream.Send) error {
+func (h *hanging) StreamGenerateText(ctx context.Context, _ *deferred.Request, _ upstream.Send) error {
 	h.called(ctx, nil)
 	<-ctx.Done()
 	return upstream.Interrupted(ctx)
@@ -31,7 +32,7 @@ func askBoth(ctx context.Context, r *route.Router, streams bool) error {
 	if streams {
 		return streamed(ctx, r)
 	}
-	_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+	_, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 	return err
 }
 

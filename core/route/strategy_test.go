@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // paced begins its streams after a while, and ends them after another.
@@ -29,7 +30,11 @@ func (p *paced) set(first time.Duration, fail error) {
 	p.first, p.fail = first, fail
 }
 
-func (p *paced) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (p *paced) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	p.called(ctx, req)
 	p.mu.Lock()
 	first, fail := p.first, p.fail
@@ -53,7 +58,7 @@ func (p *paced) target(weight int) route.Target {
 func streams(t *testing.T, r *route.Router, req *genwayv1.GenerateTextRequest) string {
 	t.Helper()
 	who := ""
-	if err := r.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	if err := r.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if s := ev.GetStarted(); s != nil {
 			who = s.GetId()
 		}
@@ -147,7 +152,7 @@ func TestSticky(t *testing.T) {
 		found := map[string]string{}
 		for i := range sessions {
 			key := fmt.Sprintf("session-%d", i)
-			resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", PromptCacheKey: key})
+			resp, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", PromptCacheKey: key}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +166,7 @@ func TestSticky(t *testing.T) {
 	for key, at := range first {
 		share[at]++
 		header := &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Headers: map[string]string{"session-id": key}}}
-		if resp, err := three.GenerateText(t.Context(), header); err != nil || resp.GetId() != at {
+		if resp, err := three.GenerateText(t.Context(), deferred.New(header)); err != nil || resp.GetId() != at {
 			t.Fatalf("the session's header goes to %s, its key to %s: %v", resp.GetId(), at, err)
 		}
 	}

@@ -11,12 +11,7 @@ import (
 )
 
 // StreamGenerateText asks the targets in turn until an answer has begun.
-func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return r.StreamDeferred(ctx, deferred.New(req), send)
-}
-
-// StreamDeferred does so for a request that may be deferred.
-func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send upstream.Send) error {
+func (r *Router) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	look := func(ev *genwayv1.StreamGenerateTextResponse) step {
 		s := step{ping: ev.GetPing() != nil}
 		if started := ev.GetStarted(); started != nil {
@@ -32,7 +27,7 @@ func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send
 			return err
 		}
 		a.capture(ctx, asked.Head())
-		return upstream.StreamGenerateText(ctx, a.Upstream, asked, pass(losses))
+		return a.Upstream.StreamGenerateText(ctx, asked, pass(losses))
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // broken gives a router whose only upstream has just become half-open: the next call is
@@ -20,7 +21,7 @@ func broken(t *testing.T, u *slow, limits route.Limits) *route.Router {
 	t.Helper()
 	u.err = fault.New(fault.Unavailable, "X", "down")
 	r := route.New([]route.Route{{Model: "*", Targets: to(u, limits)}})
-	if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err == nil {
+	if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"})); err == nil {
 		t.Fatal("the first call did not fail")
 	}
 	u.err = nil
@@ -29,7 +30,7 @@ func broken(t *testing.T, u *slow, limits route.Limits) *route.Router {
 }
 
 func streamed(ctx context.Context, r *route.Router) error {
-	return r.StreamGenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	return r.StreamGenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 }
 
 // A trial stream closes the circuit breaker with its first content, not with its end
@@ -103,7 +104,7 @@ func TestTrialsWithoutVerdict(t *testing.T) {
 		u := &slow{stub: stub{name: "u"}, takes: 30 * time.Minute}
 		r := broken(t, u, route.Limits{Retries: -1, BreakAfter: 1, BreakFor: time.Minute})
 		ask := func(ctx context.Context) error {
-			_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+			_, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 			return err
 		}
 		hanging := make(chan error, 1)
@@ -134,7 +135,7 @@ type noting struct {
 	headers time.Duration
 }
 
-func (n *noting) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (n *noting) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	select {
 	case <-time.After(n.headers):
 	case <-ctx.Done():
@@ -158,7 +159,7 @@ func TestUnaryTrialsEndWithTheirHeaders(t *testing.T) {
 		results := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"})
+				_, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 				results <- err
 			}()
 			synctest.Wait()

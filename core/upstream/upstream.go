@@ -10,6 +10,7 @@ import (
 	"context"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // Upstream answers requests. Its methods are safe for concurrent use and do not
@@ -20,14 +21,15 @@ import (
 // makes of it. An adapter counts each call it makes in the Calls of the call's record (call.Of), and
 // calls its AnswerBegins when a unary answer has begun, if it can know.
 type Upstream interface {
-	// GenerateText gives one complete answer. Id and create_time may be empty; the
-	// caller then sets them.
-	GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error)
+	// GenerateText returns one complete answer. Id and create_time may be empty; the
+	// caller then sets them. The conversation of a request may not be decoded yet: an adapter
+	// that cannot pass the caller's own body on decodes it with Whole.
+	GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error)
 	// StreamGenerateText gives the same answer as events, in the order stream.proto
 	// states. It calls send from one goroutine at a time, and from none any more when
 	// it has returned. An error of send ends the call and is returned as it is. Returning nil
 	// without having sent TextCompleted is a cut stream, and a fault of the upstream.
-	StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send Send) error
+	StreamGenerateText(ctx context.Context, req *deferred.Request, send Send) error
 	// GenerateImage gives all images of the request, each whole.
 	GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error)
 	// StreamGenerateImage gives the same images as events, in the order image_stream.proto

@@ -139,22 +139,30 @@ func (l *ledger) seen(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateText
 	return req, err
 }
 
-func (l *ledger) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	req, err := l.seen(req)
+func (l *ledger) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
 	if err != nil {
 		return nil, err
 	}
-	resp, err := l.Upstream.GenerateText(ctx, req)
+	req, err = l.seen(req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := l.Upstream.GenerateText(ctx, deferred.New(req))
 	l.note(resp.GetUsage())
 	return resp, err
 }
 
-func (l *ledger) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	req, err := l.seen(req)
+func (l *ledger) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
 	if err != nil {
 		return err
 	}
-	return l.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	req, err = l.seen(req)
+	if err != nil {
+		return err
+	}
+	return l.Upstream.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if end := ev.GetCompleted(); end != nil {
 			l.note(end.GetUsage())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -75,12 +76,12 @@ func (w *watched) watch(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { w.left <- struct{}{} })
 }
 
-func (w *watched) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (w *watched) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	defer w.watch(ctx)()
 	return w.Upstream.GenerateText(ctx, req)
 }
 
-func (w *watched) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (w *watched) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	defer w.watch(ctx)()
 	return w.Upstream.StreamGenerateText(ctx, req, send)
 }

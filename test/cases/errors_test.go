@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -43,11 +44,11 @@ func errorCases() []Case {
 // panicking is an upstream with a fault of ours in it.
 type panicking struct{ upstream.Upstream }
 
-func (panicking) GenerateText(context.Context, *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (panicking) GenerateText(context.Context, *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	panic("secret text")
 }
 
-func (panicking) StreamGenerateText(context.Context, *genwayv1.GenerateTextRequest, upstream.Send) error {
+func (panicking) StreamGenerateText(context.Context, *deferred.Request, upstream.Send) error {
 	panic("secret text")
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -370,7 +371,11 @@ func largeBodies(t *testing.T) {
 // echo answers with what it was asked.
 type echo struct{ upstream.Upstream }
 
-func (echo) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (echo) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	return &genwayv1.GenerateTextResponse{Candidates: []*genwayv1.Candidate{{Parts: req.GetMessages()[0].GetParts()}}}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/harness"
@@ -33,12 +34,12 @@ type strict struct{ upstream.Upstream }
 
 func strictly(u upstream.Upstream) upstream.Upstream { return strict{u} }
 
-func (s strict) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s strict) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	call.Of(ctx).Strict = true
 	return s.Upstream.GenerateText(ctx, req)
 }
 
-func (s strict) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s strict) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	call.Of(ctx).Strict = true
 	return s.Upstream.StreamGenerateText(ctx, req, send)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // routes has a router for each model, so that thousands of routes that come and go
@@ -29,12 +30,20 @@ func (r *routes) of(model string) *route.Router {
 	return router
 }
 
-func (r *routes) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return r.of(req.GetModel()).GenerateText(ctx, req)
+func (r *routes) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
+	return r.of(req.GetModel()).GenerateText(ctx, deferred.New(req))
 }
 
-func (r *routes) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return r.of(req.GetModel()).StreamGenerateText(ctx, req, send)
+func (r *routes) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
+	return r.of(req.GetModel()).StreamGenerateText(ctx, deferred.New(req), send)
 }
 
 func (r *routes) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {

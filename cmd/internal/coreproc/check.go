@@ -7,6 +7,7 @@ import (
 	"github.com/genway/genway/core/config"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // fewTokens is how long the answer to a check may be: the least that all vendors take.
@@ -37,7 +38,7 @@ func asks(u config.Upstream, made adapter) func(context.Context) error {
 		}
 	}
 	return func(ctx context.Context) error {
-		_, err := made.GenerateText(ctx, req)
+		_, err := made.GenerateText(ctx, deferred.New(req))
 		return err
 	}
 }

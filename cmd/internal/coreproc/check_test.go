@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox"
 )
 
@@ -70,9 +71,9 @@ func TestChecks(t *testing.T) {
 	r := route.New(built.Routes)
 	ask := func() string {
 		called = ""
-		if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "sandbox-text", Messages: []*genwayv1.Message{{
+		if _, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "sandbox-text", Messages: []*genwayv1.Message{{
 			Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hi"}}}},
-		}}}); err != nil {
+		}}})); err != nil {
 			t.Fatal(fault.From(err))
 		}
 		return called

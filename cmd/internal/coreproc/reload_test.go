@@ -18,6 +18,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/genway/genway/core/ledger"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox"
 )
 
@@ -56,8 +57,8 @@ func routing(t *testing.T, file string, log *slog.Logger) *Routing {
 }
 
 func ask(ctx context.Context, r *Routing) (string, error) {
-	resp, err := r.Router.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{{
-		Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}})
+	resp, err := r.Router.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{{
+		Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}}))
 	if err != nil {
 		return "", err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -130,7 +131,11 @@ func (u *Upstream) outgoing(ctx context.Context) context.Context {
 }
 
 // GenerateText makes one unary call.
-func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (u *Upstream) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := asked.Whole()
+	if err != nil {
+		return nil, err
+	}
 	resp, err := unary(ctx, u, req, u.client.GenerateText)
 	if err == nil {
 		err = codec.CheckAnswer(resp, req.GetWire().GetProtocol())
@@ -142,7 +147,11 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 }
 
 // StreamGenerateText makes one streamed call.
-func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (u *Upstream) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, err := asked.Whole()
+	if err != nil {
+		return err
+	}
 	order, calls := codec.Sequence{Protocol: req.GetWire().GetProtocol()}, codec.Calls{}
 	check := func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if err := order.Check(ev); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream/generation"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -74,7 +75,7 @@ func TestCalls(t *testing.T) {
 	p := &provider{}
 	u := dial(t, p)
 	ctx := metadata.NewOutgoingContext(t.Context(), metadata.Pairs("authorization", "Bearer callers"))
-	resp, err := u.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+	resp, err := u.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 	if err != nil || resp.GetModel() != "m" {
 		t.Errorf("%v, %v", resp, err)
 	}
@@ -83,7 +84,7 @@ func TestCalls(t *testing.T) {
 	}
 	events := 0
 	count := func(*genwayv1.StreamGenerateTextResponse) error { events++; return nil }
-	if err := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, count); err != nil || events != 2 {
+	if err := u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), count); err != nil || events != 2 {
 		t.Errorf("%d events, %v", events, err)
 	}
 }
@@ -109,8 +110,8 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := dial(t, &provider{err: c.err})
-			_, unary := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{})
-			streamed := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			_, unary := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}))
+			streamed := u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 			for _, err := range []error{unary, streamed} {
 				f := fault.From(err)
 				if f.Kind != c.kind || f.Reason != c.reason || f.Message == "secret" {
@@ -123,7 +124,7 @@ func TestFailures(t *testing.T) {
 
 func TestCutStream(t *testing.T) {
 	u := dial(t, &provider{cut: true})
-	err := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	err := u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if fault.From(err).Reason != fault.ReasonStreamCut {
 		t.Error(err)
 	}
@@ -133,7 +134,7 @@ func TestGoneCaller(t *testing.T) {
 	u := dial(t, &provider{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := u.GenerateText(ctx, &genwayv1.GenerateTextRequest{}); fault.From(err).Kind != fault.Cancelled {
+	if _, err := u.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{})); fault.From(err).Kind != fault.Cancelled {
 		t.Error(err)
 	}
 }
@@ -197,8 +198,8 @@ func (disorderly) StreamGenerateImage(_ *genwayv1.GenerateImageRequest, stream g
 func TestAnswersThatBreakTheContract(t *testing.T) {
 	u := dialWith(t, disorderly{}, generation.Config{})
 	var sent []proto.Message
-	_, text := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{})
-	stream := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	_, text := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}))
+	stream := u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		sent = append(sent, ev)
 		return nil
 	})

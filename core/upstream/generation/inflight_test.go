@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream/generation"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 )
 
@@ -54,14 +55,14 @@ func TestIdleTimeout(t *testing.T) {
 		call   func(*generation.Upstream) error
 	}{
 		"unary": {false, generation.Config{FirstByte: time.Millisecond}, func(u *generation.Upstream) error {
-			_, err := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{})
+			_, err := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}))
 			return err
 		}},
 		"a stream that does not begin": {false, generation.Config{FirstByte: time.Millisecond}, func(u *generation.Upstream) error {
-			return u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, drop)
+			return u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), drop)
 		}},
 		"a stream that does not go on": {true, generation.Config{Idle: time.Millisecond}, func(u *generation.Upstream) error {
-			return u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, drop)
+			return u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), drop)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestCloseInFlight(t *testing.T) {
 	s := &slow{begin: true, on: make(chan struct{})}
 	u := dialWith(t, s, generation.Config{})
 	completed := false
-	err := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := u.StreamGenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{}), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if ev.GetStarted() != nil {
 			close(s.on)
 			return u.Close()
@@ -89,7 +90,7 @@ func TestCloseInFlight(t *testing.T) {
 	if err != nil || !completed {
 		t.Errorf("completed: %v, %v", completed, err)
 	}
-	if _, err := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{}); err == nil || errors.Is(err, context.Canceled) {
+	if _, err := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{})); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
 	}
 }

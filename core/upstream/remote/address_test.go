@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // What the operator writes is what is called: the base as the protocol's SDK takes it, a
@@ -71,7 +72,7 @@ func TestWhatIsWrittenIsCalled(t *testing.T) {
 		u := adapter(t, c.protocol, refuse, func(config *remote.Config) {
 			config.BaseURL, config.Path, config.Query = config.BaseURL+c.base, c.path, c.query
 		})
-		unary := func() error { _, err := u.GenerateText(t.Context(), hello()); return err }
+		unary := func() error { _, err := u.GenerateText(t.Context(), deferred.New(hello())); return err }
 		if c.protocol == images {
 			unary = func() error {
 				_, err := u.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"})
@@ -85,7 +86,7 @@ func TestWhatIsWrittenIsCalled(t *testing.T) {
 			t.Errorf("%v at %q + %q: shows %s", c.protocol, c.base, c.path, shown)
 		}
 		if c.protocol != images {
-			_ = u.StreamGenerateText(t.Context(), hello(), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			_ = u.StreamGenerateText(t.Context(), deferred.New(hello()), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 			if want := map[bool]string{true: c.unary, false: c.streamed}[c.streamed == ""]; called != want {
 				t.Errorf("%v at %q + %q streams: %s, want %s", c.protocol, c.base, c.path, called, want)
 			}
@@ -110,7 +111,7 @@ func TestCredentialsInAddresses(t *testing.T) {
 		c.BaseURL = "http://user:password-1@upstream.invalid/v1?access_token=secret-in-base"
 		c.Query = map[string]string{"api_key": "secret-in-query", "api-version": "2024-10-21"}
 	})
-	_, err := u.GenerateText(t.Context(), hello())
+	_, err := u.GenerateText(t.Context(), deferred.New(hello()))
 	if called != "/v1/chat/completions?access_token=secret-in-base&api-version=2024-10-21&api_key=secret-in-query" {
 		t.Errorf("called %s", called)
 	}

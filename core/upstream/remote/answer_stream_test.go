@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // endless repeats a text, and ends after left bytes, by which the test fails.
@@ -45,7 +46,7 @@ func TestStreamsWithoutContent(t *testing.T) {
 				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
 			}
 			u := chat(t, answered(http.StatusOK, body, "Content-Type", "text/event-stream"))
-			err := u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+			err := u.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 				done = done || ev.GetCompleted() != nil
 				return nil
 			})
@@ -67,7 +68,7 @@ func TestPingsAreNoProgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	err = u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if fault.From(err) == nil || fault.From(err).Reason != upstream.ReasonNoContent {
 		t.Errorf("%v", err)
 	}

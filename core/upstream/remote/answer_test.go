@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 const chatAnswer = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`
@@ -65,12 +66,12 @@ func TestZippedAnswers(t *testing.T) {
 	_, _ = io.WriteString(z, chatAnswer)
 	_ = z.Close()
 	whole := zipped.Bytes()
-	resp, err := chat(t, answered(200, bytes.NewReader(whole), "Content-Encoding", "GZip")).GenerateText(t.Context(), hello())
+	resp, err := chat(t, answered(200, bytes.NewReader(whole), "Content-Encoding", "GZip")).GenerateText(t.Context(), deferred.New(hello()))
 	if err != nil || resp.GetCandidates()[0].GetParts()[0].GetText().GetText() != "x" {
 		t.Errorf("%v %v", resp, err)
 	}
 	for name, body := range map[string][]byte{"cut": whole[:len(whole)/2], "no gzip": []byte(chatAnswer)} {
-		_, err := chat(t, answered(200, bytes.NewReader(body), "Content-Encoding", "gzip")).GenerateText(t.Context(), hello())
+		_, err := chat(t, answered(200, bytes.NewReader(body), "Content-Encoding", "gzip")).GenerateText(t.Context(), deferred.New(hello()))
 		if f := fault.From(err); f == nil || f.Kind != fault.BadUpstream {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -91,7 +92,7 @@ func TestAnswersOfEverySize(t *testing.T) {
 					resp.ContentLength = length
 					return resp, err
 				})
-				resp, err := chat(t, sized).GenerateText(arena.With(t.Context(), memory), req)
+				resp, err := chat(t, sized).GenerateText(arena.With(t.Context(), memory), deferred.New(req))
 				if err != nil || string(resp.GetWire().GetJson()) != body {
 					t.Errorf("%d bytes, Content-Length %d: %v, got %d", size, length, err, len(resp.GetWire().GetJson()))
 				}
@@ -110,12 +111,12 @@ func TestByteOrderMarks(t *testing.T) {
 	own := hello()
 	own.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
 	for _, req := range []*genwayv1.GenerateTextRequest{hello(), own} {
-		resp, err := chat(t, answered(200, strings.NewReader(mark+chatAnswer))).GenerateText(t.Context(), req)
+		resp, err := chat(t, answered(200, strings.NewReader(mark+chatAnswer))).GenerateText(t.Context(), deferred.New(req))
 		if err != nil || resp.GetWire().GetJson() == nil && resp.GetCandidates()[0].GetParts()[0].GetText().GetText() != "x" ||
 			resp.GetWire().GetJson() != nil && string(resp.GetWire().GetJson()) != chatAnswer {
 			t.Errorf("%v, %v", resp, err)
 		}
-		_, err = chat(t, answered(400, strings.NewReader(mark+refusal))).GenerateText(t.Context(), req)
+		_, err = chat(t, answered(400, strings.NewReader(mark+refusal))).GenerateText(t.Context(), deferred.New(req))
 		if f := fault.From(err); f == nil || f.Message != "m" {
 			t.Errorf("%v", err)
 		}
@@ -152,7 +153,7 @@ func TestRefusals(t *testing.T) {
 		{529, nil, fault.Overloaded, 503, 0},
 	} {
 		u := chat(t, answered(c.status, strings.NewReader(body), append(c.headers, "X-Request-Id", "up_1")...))
-		_, err := u.GenerateText(t.Context(), hello())
+		_, err := u.GenerateText(t.Context(), deferred.New(hello()))
 		f := fault.From(err)
 		if f == nil || f.Kind != c.kind || f.HTTPStatus() != c.gets || f.UpstreamRequestID != "up_1" || f.Wire != nil {
 			t.Errorf("%d: %+v", c.status, f)
@@ -181,7 +182,7 @@ func TestForeignWords(t *testing.T) {
 		{503, "down for repair", fault.Unavailable, ""},
 	} {
 		u := chat(t, answered(c.status, strings.NewReader(`{"error":{"message":"`+c.message+`","type":"t"}}`)))
-		_, err := u.GenerateText(t.Context(), hello())
+		_, err := u.GenerateText(t.Context(), deferred.New(hello()))
 		if f := fault.From(err); f == nil || f.Kind != c.kind || (f.Reason == fault.ReasonModelNotFound) != (c.reason != "") {
 			t.Errorf("%d %s: %+v", c.status, c.message, f)
 		}
@@ -193,7 +194,7 @@ func TestOwnErrorBodies(t *testing.T) {
 	const body = `{"error":{"message":"m","type":"t","param":null,"code":null}}`
 	req := hello()
 	req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"x","messages":[]}`)}
-	_, err := chat(t, answered(400, strings.NewReader(body))).GenerateText(t.Context(), req)
+	_, err := chat(t, answered(400, strings.NewReader(body))).GenerateText(t.Context(), deferred.New(req))
 	if f := fault.From(err); f == nil || string(f.Wire.GetJson()) != body {
 		t.Errorf("%+v", f)
 	}
@@ -216,7 +217,7 @@ func TestOwnBodies(t *testing.T) {
 	req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Headers: map[string]string{"openai-beta": "b", "x-own": "caller"},
 		Json: []byte(`{"stream" : true, "x":1.50,"model":"before","stream_options":{"a":1}}`)}
 	u := chat(t, transport, func(c *remote.Config) { c.Headers = map[string]string{"X-Own": "operator"} })
-	_ = u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	_ = u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	for _, part := range []string{`"stream" : true, "x":1.50,"model":"m"`, `"a":1`, `"include_usage":true`} {
 		if !strings.Contains(sent, part) {
 			t.Errorf("no %s in %s", part, sent)
@@ -227,13 +228,13 @@ func TestOwnBodies(t *testing.T) {
 	}
 	// Usage that is left to the caller and the upstream leaves the body as it is.
 	cancel := chat(t, transport, func(c *remote.Config) { c.LeaveUsage = true })
-	_ = cancel.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	_ = cancel.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if want := `{"stream" : true, "x":1.50,"model":"m","stream_options":{"a":1}}`; sent != want {
 		t.Errorf("sent %s, want %s", sent, want)
 	}
 	// A body of another protocol does not go out, nor do its headers.
 	req.Wire.Protocol = genwayv1.Protocol_PROTOCOL_MESSAGES
-	_ = u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	_ = u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if strings.Contains(sent, "1.50") || headers.Get("Openai-Beta") != "" {
 		t.Errorf("sent %s with %v", sent, headers)
 	}
@@ -242,22 +243,22 @@ func TestOwnBodies(t *testing.T) {
 func TestBrokenTransport(t *testing.T) {
 	secret := errors.New("dial tcp 10.0.0.7: connection refused")
 	u := chat(t, answering(func(*http.Request) (*http.Response, error) { return nil, secret }))
-	_, err := u.GenerateText(t.Context(), hello())
+	_, err := u.GenerateText(t.Context(), deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Kind != fault.Unavailable || !errors.Is(err, secret) || strings.Contains(f.Message, "10.0.0.7") {
 		t.Errorf("%+v", f)
 	}
 	cut := io.MultiReader(strings.NewReader(chatAnswer[:40]), failing{secret})
-	_, err = chat(t, answered(200, cut)).GenerateText(t.Context(), hello())
+	_, err = chat(t, answered(200, cut)).GenerateText(t.Context(), deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Kind != fault.BadUpstream || f.Reason != fault.ReasonStreamCut {
 		t.Errorf("%+v", f)
 	}
-	_, err = chat(t, answered(200, strings.NewReader(chatAnswer)), func(c *remote.Config) { c.MaxAnswerBytes = 20 }).GenerateText(t.Context(), hello())
+	_, err = chat(t, answered(200, strings.NewReader(chatAnswer)), func(c *remote.Config) { c.MaxAnswerBytes = 20 }).GenerateText(t.Context(), deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonMalformedAnswer {
 		t.Errorf("%+v", f)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = chat(t, answering(func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() })).GenerateText(cancelled, hello())
+	_, err = chat(t, answering(func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() })).GenerateText(cancelled, deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Kind != fault.Cancelled {
 		t.Errorf("%+v", f)
 	}
@@ -277,7 +278,7 @@ func TestOtherAddresses(t *testing.T) {
 	)
 	ask := map[string]func(*remote.Upstream) error{
 		"stream": func(u *remote.Upstream) error {
-			return u.StreamGenerateText(t.Context(), hello(), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			return u.StreamGenerateText(t.Context(), deferred.New(hello()), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 		},
 		"count": func(u *remote.Upstream) error {
 			_, err := u.CountTokens(t.Context(), &genwayv1.CountTokensRequest{Request: hello()})

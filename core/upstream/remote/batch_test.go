@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 func textDelta(text string) []*genwayv1.StreamGenerateTextResponse {
@@ -137,7 +138,7 @@ func TestBatches(t *testing.T) {
 func TestBatchIsCut(t *testing.T) {
 	body := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"
 	u, req := passThrough(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, strings.Repeat(body, 50), true)
-	if err := u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err == nil {
+	if err := u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err == nil {
 		t.Error("it counts as complete")
 	}
 }
@@ -166,7 +167,7 @@ func forwarded(t *testing.T, protocol genwayv1.Protocol, body string, batches bo
 	t.Helper()
 	u, req := passThrough(t, protocol, body, batches)
 	var out strings.Builder
-	err := u.StreamGenerateText(context.WithoutCancel(t.Context()), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := u.StreamGenerateText(context.WithoutCancel(t.Context()), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		sent++
 		if end := ev.GetCompleted(); end != nil {
 			usage = end.GetUsage()

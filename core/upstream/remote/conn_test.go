@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // counting counts the writes of a connection.
@@ -49,7 +50,7 @@ func TestBodiesAreSentWhole(t *testing.T) {
 		writes.Store(0)
 		body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", int(c.size)) + `"}]}`
 		wire := &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(body)}
-		if _, err := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Wire: wire}); err != nil {
+		if _, err := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Wire: wire})); err != nil {
 			t.Fatal(err)
 		}
 		if got != int64(len(body)) || writes.Load() != c.writes {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // An upstream without free-form tools is offered a function, and what it calls is to
@@ -45,7 +46,7 @@ data: {"type":"message_stop"}
 	}
 
 	u, seen := serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", unary)
-	resp, err := u.GenerateText(t.Context(), req)
+	resp, err := u.GenerateText(t.Context(), deferred.New(req))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ data: {"type":"message_stop"}
 
 	u, _ = serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", stream)
 	var fold codec.Accumulator
-	if err := u.StreamGenerateText(t.Context(), req, fold.Add); err != nil {
+	if err := u.StreamGenerateText(t.Context(), deferred.New(req), fold.Add); err != nil {
 		t.Fatal(err)
 	}
 	check(fold.Response())

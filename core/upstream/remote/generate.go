@@ -19,12 +19,7 @@ import (
 )
 
 // GenerateText makes one unary call.
-func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return u.GenerateDeferred(ctx, deferred.New(req))
-}
-
-// GenerateDeferred makes one unary call for a request that may be deferred.
-func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+func (u *Upstream) GenerateText(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	req, body, losses, err := u.textBody(ctx, asked, false)
 	if err != nil {
 		return nil, err

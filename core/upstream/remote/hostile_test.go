@@ -19,6 +19,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // result is what a caller gets of an answer.
@@ -40,7 +41,7 @@ func ask(t *testing.T, u *remote.Upstream, streamed, passThrough bool) result {
 	}
 	if !streamed {
 		var resp *genwayv1.GenerateTextResponse
-		resp, h.err = u.GenerateText(ctx, req)
+		resp, h.err = u.GenerateText(ctx, deferred.New(req))
 		h.done = resp != nil
 		if passThrough {
 			h.text = string(resp.GetWire().GetJson())
@@ -49,7 +50,7 @@ func ask(t *testing.T, u *remote.Upstream, streamed, passThrough bool) result {
 		}
 		return h
 	}
-	h.err = u.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	h.err = u.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		h.text += ev.GetPartDelta().GetText() + string(ev.GetWire().GetData())
 		h.done = h.done || ev.GetCompleted() != nil
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // The list is asked for where the vendors' own clients ask for it, with the key where the
@@ -136,7 +137,7 @@ func TestSetAPIKey(t *testing.T) {
 		if c.key != "" {
 			u.SetAPIKey(c.key)
 		}
-		_, err := u.GenerateText(t.Context(), hello())
+		_, err := u.GenerateText(t.Context(), deferred.New(hello()))
 		if got := shown[len(shown)-1]; got != c.shown || err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%q, %v; want %q, %s", got, err, c.shown, c.says)
 		}

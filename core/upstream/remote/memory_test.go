@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // zipped compresses text over and over, up to about size bytes.
@@ -49,11 +50,11 @@ func TestInflatedAnswersAreBounded(t *testing.T) {
 	}
 	// A failure keeps its status, and what was read of its body.
 	refusal := zipped(t, `{"error":{"message":"`, text, `"}}`, 8*most)
-	_, err := chat(t, answered(http.StatusTooManyRequests, bytes.NewReader(refusal), "Content-Encoding", "gzip", "Retry-After", "3")).GenerateText(t.Context(), hello())
+	_, err := chat(t, answered(http.StatusTooManyRequests, bytes.NewReader(refusal), "Content-Encoding", "gzip", "Retry-After", "3")).GenerateText(t.Context(), deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Kind != fault.RateLimited || f.RetryAfter == 0 {
 		t.Errorf("a refusal: %v", err)
 	}
-	_, err = chat(t, answered(http.StatusTooManyRequests, strings.NewReader("no gzip"), "Content-Encoding", "gzip", "Retry-After", "3")).GenerateText(t.Context(), hello())
+	_, err = chat(t, answered(http.StatusTooManyRequests, strings.NewReader("no gzip"), "Content-Encoding", "gzip", "Retry-After", "3")).GenerateText(t.Context(), deferred.New(hello()))
 	if f := fault.From(err); f == nil || f.Kind != fault.RateLimited || f.RetryAfter == 0 {
 		t.Errorf("a refusal that cannot be read: %v", err)
 	}
@@ -84,7 +85,7 @@ func TestAnswersShareABudget(t *testing.T) {
 	req := hello()
 	req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
 	ask := func(u *remote.Upstream, call *arena.Arena) error {
-		_, err := u.GenerateText(arena.With(t.Context(), call), req)
+		_, err := u.GenerateText(arena.With(t.Context(), call), deferred.New(req))
 		return err
 	}
 	made := func() *remote.Upstream {

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // native starts an upstream of a protocol whose answers are of a content type, and
@@ -89,7 +90,7 @@ func TestNativeFailures(t *testing.T) {
 // receive gives the frames of a streamed call.
 func receive(ctx context.Context, u *remote.Upstream, req *genwayv1.GenerateTextRequest) (string, error) {
 	var got strings.Builder
-	err := u.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := u.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if w := ev.GetWire(); w != nil {
 			if w.GetEvent() != "" {
 				got.WriteString("event: " + w.GetEvent() + "\n")

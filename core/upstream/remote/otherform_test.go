@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // answersOf are the same answer of each protocol, in one piece and as events.
@@ -56,12 +57,12 @@ func TestAnswersOfTheOtherForm(t *testing.T) {
 				if !passThrough {
 					req.Wire = nil
 				}
-				resp, err := u.GenerateText(t.Context(), req)
+				resp, err := u.GenerateText(t.Context(), deferred.New(req))
 				if err != nil || resp.GetWire() != nil || resp.GetCandidates()[0].GetParts()[0].GetText().GetText() != "x" || resp.GetUsage().GetInputTokens() != 3 {
 					t.Errorf("%s: events for one answer: %v %v", what, resp, err)
 				}
 				u, req = native(t, protocol, mediaType, answer[1][:len(answer[1])/3])
-				if resp, err := u.GenerateText(t.Context(), req); fault.From(err) == nil || fault.From(err).HTTPStatus() != http.StatusBadGateway {
+				if resp, err := u.GenerateText(t.Context(), deferred.New(req)); fault.From(err) == nil || fault.From(err).HTTPStatus() != http.StatusBadGateway {
 					t.Errorf("%s: a third of the events: %v %v", what, resp, err)
 				}
 				u, req = native(t, protocol, mediaType, "\n "+answer[0])
@@ -69,7 +70,7 @@ func TestAnswersOfTheOtherForm(t *testing.T) {
 					req.Wire = nil
 				}
 				text, done, usage := "", false, int64(0)
-				err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+				err = u.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 					text += ev.GetPartDelta().GetText() + string(ev.GetWire().GetData())
 					done = done || ev.GetCompleted() != nil
 					usage += ev.GetCompleted().GetUsage().GetInputTokens()
@@ -104,13 +105,13 @@ func TestNoAnswers(t *testing.T) {
 						what, done := fmt.Sprintf("%v, %s %.60q, passThrough %v, streamed %v", protocol, mediaType, body, passThrough, streamed), false
 						var err error
 						if streamed {
-							err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+							err = u.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 								done = done || ev.GetCompleted() != nil
 								return nil
 							})
 						} else {
 							var resp *genwayv1.GenerateTextResponse
-							resp, err = u.GenerateText(t.Context(), req)
+							resp, err = u.GenerateText(t.Context(), deferred.New(req))
 							// Texts that say to be such pass for callers of the protocol.
 							if passThrough && body == "OK" && (mediaType == "text/plain" || mediaType == "text/event-stream") {
 								if resp.GetWire().GetHeaders()["content-type"] != mediaType || string(resp.GetWire().GetJson()) != body {

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // The text of a stream that passes through is counted while it is forwarded, in batches and in single
@@ -24,7 +25,7 @@ func TestFlowOfPassThroughStreams(t *testing.T) {
 	for _, batches := range []bool{false, true} {
 		u, req := passThrough(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, body.String(), batches)
 		var record call.Record
-		err := u.StreamGenerateText(call.With(t.Context(), &record), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+		err := u.StreamGenerateText(call.With(t.Context(), &record), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 		if err != nil || record.Flow == nil || record.Flow.Load() != int64(text) {
 			t.Errorf("in batches %t: %+v, want %d bytes; %v", batches, record, text, err)
 		}
@@ -47,7 +48,7 @@ func TestUsageOfFailedStreams(t *testing.T) {
 				req.Wire = nil
 				req.Messages = []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}
 			}
-			err := u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			err := u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 			if err == nil || fault.From(err).Usage.GetInputTokens() != 7 {
 				t.Errorf("%s, of its own protocol %t: %v, usage %v", name, own, err, fault.From(err).Usage)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // Credentials that an upstream repeats in an error reach neither the caller
@@ -31,10 +32,10 @@ func TestCredentialsAreRedacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{
+		_, err = u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{
 			Model: "m", Messages: []*genwayv1.Message{user("hi")},
 			Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)},
-		})
+		}))
 		f := fault.From(err)
 		shown := f.Message + string(f.Wire.GetJson())
 		if f.Cause != nil {
@@ -71,11 +72,11 @@ func TestCredentialsInAnswersAreRedacted(t *testing.T) {
 			}
 			var shown strings.Builder
 			if name == "an answer" {
-				resp, unaryErr := u.GenerateText(t.Context(), req)
+				resp, unaryErr := u.GenerateText(t.Context(), deferred.New(req))
 				shown.Write(resp.GetWire().GetJson())
 				err = unaryErr
 			} else {
-				err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+				err = u.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 					shown.Write(ev.GetWire().GetData())
 					shown.Write(ev.GetWire().GetBatch().GetEvents())
 					return nil

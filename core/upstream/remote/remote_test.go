@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"go.uber.org/goleak"
 )
 
@@ -77,7 +78,7 @@ func TestAddresses(t *testing.T) {
 		{generate, "", "a/b c", "/v1beta/models/a%2Fb%20c:generateContent", "X-Goog-Api-Key: k"},
 	} {
 		u, seen := serve(t, c.protocol, c.base, answers[c.protocol])
-		if _, err := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: c.model, Messages: []*genwayv1.Message{user("hi")}}); err != nil {
+		if _, err := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: c.model, Messages: []*genwayv1.Message{user("hi")}})); err != nil {
 			t.Errorf("%s: %v", c.path, err)
 		}
 		name, value, _ := strings.Cut(c.key, ": ")
@@ -90,7 +91,7 @@ func TestAddresses(t *testing.T) {
 // What an adapter cannot do it refuses without a call.
 func TestUnsupported(t *testing.T) {
 	u, seen := serve(t, genwayv1.Protocol_PROTOCOL_IMAGES, "", `{}`)
-	_, textErr := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"})
+	_, textErr := u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
 	_, countErr := u.CountTokens(t.Context(), &genwayv1.CountTokensRequest{})
 	u, _ = serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", `{}`)
 	_, imageErr := u.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: "m"})
@@ -117,8 +118,8 @@ func TestStrictIsRefusedFirst(t *testing.T) {
 	u, seen := serve(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "", `{}`)
 	topK := int32(4)
 	req := &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}, Sampling: &genwayv1.Sampling{TopK: &topK}}
-	_, unary := u.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), req)
-	streamed := u.StreamGenerateText(call.With(t.Context(), &call.Record{Strict: true}), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	_, unary := u.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), deferred.New(req))
+	streamed := u.StreamGenerateText(call.With(t.Context(), &call.Record{Strict: true}), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	for name, err := range map[string]error{"unary": unary, "streamed": streamed} {
 		if f := fault.From(err); f == nil || f.Kind != fault.InvalidRequest || f.Param != "sampling.top_k" {
 			t.Errorf("%s: %v", name, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // hangingUp is an upstream that serves each connection by a function, until the test
@@ -97,9 +98,9 @@ func greet(t *testing.T, u *remote.Upstream, name string, streamed bool) error {
 	t.Helper()
 	req := &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user(name)}}
 	if streamed {
-		return u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+		return u.StreamGenerateText(t.Context(), deferred.New(req), func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	}
-	_, err := u.GenerateText(t.Context(), req)
+	_, err := u.GenerateText(t.Context(), deferred.New(req))
 	return err
 }
 

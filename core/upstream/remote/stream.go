@@ -18,12 +18,7 @@ import (
 
 // StreamGenerateText makes one streamed call. It sends nothing before the answer has content or
 // Config.Hold is over.
-func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return u.StreamDeferred(ctx, deferred.New(req), send)
-}
-
-// StreamDeferred makes one streamed call for a request that may be deferred.
-func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+func (u *Upstream) StreamGenerateText(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
 	req, body, losses, err := u.textBody(ctx, asked, true)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // pause is a time in which a scripted stream sends nothing.
@@ -86,7 +87,7 @@ func playStream(t *testing.T, transport http.RoundTripper, change func(*remote.C
 				h.at = append(h.at, time.Since(begin))
 			}
 		}
-		h.err = u.StreamGenerateText(call.With(t.Context(), record), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		h.err = u.StreamGenerateText(call.With(t.Context(), record), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			var kind string
 			switch p := ev.GetPayload().(type) {
 			case *genwayv1.StreamGenerateTextResponse_Started:
@@ -198,7 +199,7 @@ func TestIdleStreams(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		_, err := chat(t, script(chatAnswer[:40], pause(time.Hour))).GenerateText(t.Context(), hello())
+		_, err := chat(t, script(chatAnswer[:40], pause(time.Hour))).GenerateText(t.Context(), deferred.New(hello()))
 		if f := fault.From(err); f == nil || f.Kind != fault.Timeout || time.Since(begin) != 5*time.Minute {
 			t.Errorf("unary: %v after %v", err, time.Since(begin))
 		}
@@ -235,7 +236,7 @@ func TestDisconnects(t *testing.T) {
 				upstream = r.Context().Done()
 				return play(r)
 			}))
-			err := u.StreamGenerateText(ctx, hello(), func(*genwayv1.StreamGenerateTextResponse) error { return leave(cancel) })
+			err := u.StreamGenerateText(ctx, deferred.New(hello()), func(*genwayv1.StreamGenerateTextResponse) error { return leave(cancel) })
 			select {
 			case <-upstream:
 			default:
@@ -249,7 +250,7 @@ func TestDisconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := chat(t, script(chatAnswer[:40], pause(time.Hour))).GenerateText(ctx, hello())
+		_, err := chat(t, script(chatAnswer[:40], pause(time.Hour))).GenerateText(ctx, deferred.New(hello()))
 		if f := fault.From(err); f == nil || f.Kind != fault.Timeout {
 			t.Errorf("a deadline: %v", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 const aChat = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`
@@ -23,7 +24,7 @@ func askThrough(t *testing.T, way remote.Way, base string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}})
+	_, err = u.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}}))
 	return err
 }
 

@@ -20,8 +20,6 @@ import (
 // byPrefix chooses an upstream by the model's prefix and takes the prefix off.
 type byPrefix map[string]upstream.Upstream
 
-var _ upstream.Deferring = byPrefix(nil)
-
 func (b byPrefix) choose(model string) (upstream.Upstream, string, error) {
 	prefix, rest, _ := strings.Cut(model, "/")
 	if u, ok := b[prefix]; ok {
@@ -32,30 +30,20 @@ func (b byPrefix) choose(model string) (upstream.Upstream, string, error) {
 	return nil, "", e
 }
 
-func (b byPrefix) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	u, model, err := b.choose(req.GetModel())
-	if err != nil {
-		return nil, err
-	}
-	req = proto.CloneOf(req)
-	req.Model = model
-	return u.GenerateText(ctx, req)
-}
-
-func (b byPrefix) GenerateDeferred(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+func (b byPrefix) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	u, req, err := b.deferred(req)
 	if err != nil {
 		return nil, err
 	}
-	return upstream.GenerateText(ctx, u, req)
+	return u.GenerateText(ctx, req)
 }
 
-func (b byPrefix) StreamDeferred(ctx context.Context, req *deferred.Request, send upstream.Send) error {
+func (b byPrefix) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	u, req, err := b.deferred(req)
 	if err != nil {
 		return err
 	}
-	return upstream.StreamGenerateText(ctx, u, req, send)
+	return u.StreamGenerateText(ctx, req, send)
 }
 
 func (b byPrefix) deferred(req *deferred.Request) (upstream.Upstream, *deferred.Request, error) {
@@ -66,16 +54,6 @@ func (b byPrefix) deferred(req *deferred.Request) (upstream.Upstream, *deferred.
 	head := proto.CloneOf(req.Head())
 	head.Model = model
 	return u, req.With(head), nil
-}
-
-func (b byPrefix) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	u, model, err := b.choose(req.GetModel())
-	if err != nil {
-		return err
-	}
-	req = proto.CloneOf(req)
-	req.Model = model
-	return u.StreamGenerateText(ctx, req, send)
 }
 
 func (b byPrefix) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
