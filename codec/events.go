@@ -181,3 +181,147 @@ func (u *partEvents) thinking(t *genwayv1.Thinking) {
 		u.Add(EncryptedDelta(t.EncryptedContent))
 	}
 }
+
+// TextDelta is a delta of text, made in one allocation: most events of a stream are such.
+func TextDelta(text string) *genwayv1.PartDelta {
+	d := &struct {
+		delta genwayv1.PartDelta
+		text  genwayv1.PartDelta_Text
+	}{}
+	d.text.Text = text
+	d.delta.Delta = &d.text
+	return &d.delta
+}
+
+// RefusalDelta adds to a refusal.
+func RefusalDelta(text string) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: text}}
+}
+
+// ThinkingDelta adds to the text of thinking.
+func ThinkingDelta(text string) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Thinking{Thinking: text}}
+}
+
+// SummaryDelta adds to one of the summaries of thinking.
+func SummaryDelta(index int, text string) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{Summary: &genwayv1.SummaryDelta{Index: int32(index), Text: text}}}
+}
+
+// ArgumentsDelta adds to the JSON text of a call's arguments.
+func ArgumentsDelta(text string) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: text}}
+}
+
+// InputDelta adds to the input of a custom tool's call.
+func InputDelta(text string) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Input{Input: text}}
+}
+
+// CitationDelta adds a citation to a text.
+func CitationDelta(c *genwayv1.Citation) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Citation{Citation: c}}
+}
+
+// SignatureDelta sets the signature of thinking.
+func SignatureDelta(s *genwayv1.Seal) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Signature{Signature: s}}
+}
+
+// EncryptedDelta sets the encrypted content of thinking.
+func EncryptedDelta(s *genwayv1.Seal) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_EncryptedContent{EncryptedContent: s}}
+}
+
+// ThoughtSignatureDelta sets the thought signature of a part.
+func ThoughtSignatureDelta(s *genwayv1.Seal) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: s}}
+}
+
+// NativeDelta adds a member without a field of the contract to a part.
+func NativeDelta(f *genwayv1.NativeField) *genwayv1.PartDelta {
+	return &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}}
+}
+
+// Emitter appends the events of one candidate's parts to a list, in the contract's order: parts
+// count up from 0, and each is completed before the next is opened. All candidates of a stream
+// append to one list.
+type Emitter struct {
+	candidate int32
+	next      int32 // the index of the open part, or of the next one
+	open      bool
+	to        *[]*genwayv1.StreamGenerateTextResponse
+}
+
+// NewEmitter returns an emitter that appends to a list.
+func NewEmitter(candidate int32, to *[]*genwayv1.StreamGenerateTextResponse) Emitter {
+	return Emitter{candidate: candidate, to: to}
+}
+
+// IsOpen reports whether a part is open.
+func (e *Emitter) IsOpen() bool { return e.open }
+
+// Open completes the open part, if there is one, and opens the next.
+func (e *Emitter) Open(p *genwayv1.Part) {
+	e.Complete()
+	e.open = true
+	*e.to = append(*e.to, Event(&genwayv1.PartStarted{Candidate: e.candidate, Index: e.next, Part: p}))
+}
+
+// Add adds to the open part, which there must be.
+func (e *Emitter) Add(d *genwayv1.PartDelta) {
+	d.Candidate, d.Index = e.candidate, e.next
+	*e.to = append(*e.to, Event(d))
+}
+
+// Complete completes the open part, if there is one.
+func (e *Emitter) Complete() {
+	if !e.open {
+		return
+	}
+	e.open = false
+	*e.to = append(*e.to, Event(&genwayv1.PartCompleted{Candidate: e.candidate, Index: e.next}))
+	e.next++
+}
+
+// TextPart returns a part that is a text. Most parts are, so that all of one is a single
+// piece of memory.
+func TextPart(text string) *genwayv1.Part {
+	p := new(struct {
+		part genwayv1.Part
+		kind genwayv1.Part_Text
+		text genwayv1.Text
+	})
+	p.text.Text = text
+	p.kind.Text = &p.text
+	p.part.Kind = &p.kind
+	return &p.part
+}
+
+// CallPart is TextPart for a call of a tool.
+func CallPart(name, arguments string) *genwayv1.Part {
+	p := new(struct {
+		part genwayv1.Part
+		kind genwayv1.Part_ToolCall
+		call genwayv1.ToolCall
+	})
+	p.call.Name, p.call.ArgumentsJson = name, arguments
+	p.kind.ToolCall = &p.call
+	p.part.Kind = &p.kind
+	return &p.part
+}
+
+// Chosen is the candidate that a stream of a protocol with one answer shows: the first to begin, as
+// the first of a unary answer, whatever its index is. Its zero value has not chosen yet.
+type Chosen struct {
+	index int32
+	known bool
+}
+
+// Is reports whether the candidate is the one. The first that is asked for is.
+func (c *Chosen) Is(index int32) bool {
+	if !c.known {
+		c.index, c.known = index, true
+	}
+	return c.index == index
+}

@@ -4,19 +4,25 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // begin gives the record of a call that names a model, and a context that carries it. Calls that
@@ -254,3 +260,175 @@ func usageOf(u *genwayv1.Usage) ledger.Usage {
 
 // protocolName is a protocol as the ledger spells it, and edges do.
 func protocolName(p genwayv1.Protocol) string { return protocol.Of(p).Name }
+
+// recount adds to the ledger's result what the request went through, and what it lost.
+func recount(record *call.Record, r *ledger.Result) {
+	attempts := record.Attempts
+	if n := len(attempts); n > 0 {
+		r.UpstreamProtocol = attempts[n-1].Protocol
+	}
+	r.Losses = lostMembers(record)
+	since := func(at time.Time) time.Duration {
+		if at.IsZero() {
+			return 0
+		}
+		return max(at.Sub(record.Start), time.Microsecond)
+	}
+	var few [2]ledger.Attempt // on the stack
+	t := ledger.Timeline{
+		Admitted: record.AdmittedAfter, Settled: time.Since(record.Start), Attempts: few[:0],
+		Limits: ledger.Stage(record.Limits), Route: ledger.Stage(record.Routing),
+	}
+	for i := range attempts[:min(len(attempts), ledger.MaxAttempts)] {
+		a := &attempts[i]
+		t.Attempts = append(t.Attempts, ledger.Attempt{
+			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
+			Begin: since(a.Begin), Connected: since(a.Connected), Headers: since(a.Headers), FirstEvent: since(a.First), Released: since(a.Released), End: since(a.End),
+			Calls: a.Calls, Status: a.Status, Kind: a.Kind, Reason: a.Reason,
+		})
+	}
+	var room [256]byte
+	r.Timeline = string(ledger.AppendTimeline(room[:0], &t, &ledger.Request{Model: record.AskedModel}, r))
+}
+
+// spent are what the failed calls of a request may cost that were followed by another, each by the prices of its
+// own upstream: what the upstream reported, or else the request.
+func (s *Service) spent(a *admission, r *ledger.Result) []ledger.Charge {
+	var charges []ledger.Charge
+	for _, spent := range a.record.Spent {
+		usage := usageOf(spent.Usage)
+		switch req, text := a.req.(*deferred.Request); {
+		case !plausible(spent.Usage):
+			r.UsageSource = ledger.Rejected
+			continue
+		case spent.Usage != nil:
+		case !text:
+			continue
+		default:
+			usage = a.inputUsage(req)
+			if r.UsageSource == ledger.Reported {
+				r.UsageSource = ledger.Estimated
+			}
+		}
+		call := answering{upstream: spent.Upstream, model: spent.Model, tier: spent.ServedTier, names: []string{spent.Model, a.record.AskedModel}}
+		charges = s.charged(charges, a.record.Start, call, ledger.FailedAttempt, usage, spent.Usage)
+	}
+	return charges
+}
+
+// capture begins the capture of an admitted request, with the caller's body, if its key or its
+// route asks for it; else it gives nil. req is what inputOf takes.
+func (s *Service) capture(caller call.Caller, model string, req any) *capture.Capture {
+	var ofKey, ofRoute *capture.Rule
+	if caller.Policy != nil {
+		ofKey = caller.Policy.Capture
+	}
+	if s.captures != nil {
+		ofRoute = s.captures(caller.Protocol, model)
+	}
+	if ofKey == nil && ofRoute == nil {
+		return nil
+	}
+	c := s.config.Captures.Begin(ofKey, ofRoute)
+	if c == nil {
+		return nil
+	}
+	if text, ok := req.(*deferred.Request); ok {
+		req = text.Head()
+	}
+	if sent, ok := req.(interface{ GetWire() *genwayv1.WireMessage }); ok && sent.GetWire() != nil {
+		c.Add(capture.CallerRequest, protocolName(caller.Protocol), sent.GetWire().GetJson())
+	} else if message, ok := req.(proto.Message); ok {
+		c.Message(capture.ContractRequest, "", message)
+	}
+	return c
+}
+
+const (
+	// maxSample bounds the text of a stream that is kept to count it, in bytes.
+	maxSample = 4 << 10
+	// textBytesPerToken is what a token of text is on average: English has four or five bytes
+	// a token, code and other scripts three.
+	textBytesPerToken = 4
+)
+
+// sample is what was seen of a streamed answer on its way to its caller, to count its tokens by.
+type sample struct {
+	// text is the bytes of its text, of which first has the first.
+	text  int64
+	first []byte
+	// frames is what flowOf makes of frames that pass through.
+	frames int64
+}
+
+// add adds an event.
+func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) {
+	if ev.GetWire() != nil {
+		s.frames += int64(flowOf(ev))
+		return
+	}
+	text := wordsOf(ev)
+	if text == "" {
+		return
+	}
+	s.text += int64(len(text))
+	if room := maxSample - len(s.first); room > 0 {
+		if s.first == nil {
+			s.first = make([]byte, 0, maxSample/4)
+		}
+		s.first = append(s.first, text[:min(room, len(text))]...)
+	}
+}
+
+// tokens counts what was seen: the text that was kept exactly, and the rest in proportion.
+// flow is the bytes of text in frames that pass through; nil if they are not counted.
+func (s *sample) tokens(flow *atomic.Int64) int64 {
+	of := int64(0)
+	if len(s.first) > 0 {
+		high, low := bits.Mul64(uint64(tokens.Count(string(s.first))), uint64(s.text))
+		quotient, _ := bits.Div64(high, low, uint64(len(s.first)))
+		of = int64(quotient)
+	}
+	frames := s.frames / bytesPerToken
+	if flow != nil {
+		frames = (flow.Load() + textBytesPerToken - 1) / textBytesPerToken
+	}
+	return amount.Sum(of, frames)
+}
+
+// wordsOf gives the text of an answer in one event of its stream: what tokens are made of.
+// Several texts of an event are one. Frames that are passed through have none.
+func wordsOf(ev *genwayv1.StreamGenerateTextResponse) string {
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		part := p.PartStarted.GetPart()
+		switch k := part.GetKind().(type) {
+		case *genwayv1.Part_Text:
+			return k.Text.GetText()
+		case *genwayv1.Part_Thinking:
+			return k.Thinking.GetText()
+		case *genwayv1.Part_Refusal:
+			return k.Refusal.GetText()
+		case *genwayv1.Part_ToolCall:
+			return k.ToolCall.GetName() + k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput()
+		}
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		switch d := p.PartDelta.GetDelta().(type) {
+		case *genwayv1.PartDelta_Text:
+			return d.Text
+		case *genwayv1.PartDelta_Thinking:
+			return d.Thinking
+		case *genwayv1.PartDelta_Summary:
+			return d.Summary.GetText()
+		case *genwayv1.PartDelta_ArgumentsJson:
+			return d.ArgumentsJson
+		case *genwayv1.PartDelta_Input:
+			return d.Input
+		case *genwayv1.PartDelta_Refusal:
+			return d.Refusal
+		case *genwayv1.PartDelta_Transcript:
+			return d.Transcript
+		}
+	}
+	return ""
+}

@@ -2,8 +2,11 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -14,15 +17,24 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/internal/frames"
 	"github.com/genway/genway/internal/identifier"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/internal/transport"
+	"github.com/genway/genway/internal/transport/inproc"
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // Interceptors wrap every call of the service, whichever way it comes in: they
@@ -230,4 +242,233 @@ func (i Interceptors) identify(ctx context.Context, record *call.Record) (err er
 // open reports whether a method needs no key: health and reflection.
 func open(method string) bool {
 	return strings.HasPrefix(method, "/grpc.health.v1.") || strings.HasPrefix(method, "/grpc.reflection.")
+}
+
+// deferredBodies is the announcement that this core takes deferred bodies.
+var deferredBodies = []string{transport.DeferredBodies}
+
+// announce adds to the trailer of an edge's call what the edge needs to know of this core: that
+// it takes deferred bodies, and whether the call may be sent to another core. The former is left
+// out where the edge knows it: an edge in this process knows it from the start, and an edge
+// that sent this request deferred has had the announcement on this connection.
+func (i Interceptors) announce(ctx context.Context, r *call.Record, err error) {
+	if !r.Caller.Edge {
+		return
+	}
+	how, known := refusedAs(r, err), i.InProcess || r.Deferred
+	if known && how == "" {
+		return
+	}
+	trailer := metadata.MD{}
+	if !known {
+		trailer[transport.AcceptsKey] = deferredBodies
+	}
+	if how != "" {
+		trailer[transport.RefusedKey] = []string{how}
+	}
+	_ = grpc.SetTrailer(ctx, trailer) // fails outside of a gRPC server only
+}
+
+// refusedAs gives the value of transport.RefusedKey for a call that has failed before it was
+// admitted, for a reason that another core may not share; otherwise it is empty. An entry that
+// the ledger could not write in time may still be written, so such a call does not count.
+func refusedAs(r *call.Record, err error) string {
+	if err == nil || r.Admitted {
+		return ""
+	}
+	switch f := fault.From(err); {
+	case f.Reason == ledger.ReasonRefused:
+	case f.Kind == fault.Unavailable:
+		return transport.RefusedUnavailable
+	case f.Kind == fault.Overloaded:
+		return transport.RefusedOverloaded
+	}
+	return ""
+}
+
+// Channel gives an edge in the same process its way to the service: calls without a
+// network, through the same interceptors. Messages are handed over, not copied:
+// the sender must not touch one again. The edge knows that the service takes deferred bodies.
+func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.HealthServer) grpc.ClientConnInterface {
+	channel := &inproc.Channel{Unary: interceptors.Unary, Stream: interceptors.Stream}
+	genwayv1.RegisterGenerationServer(channel, service)
+	grpc_health_v1.RegisterHealthServer(channel, health)
+	return inProcess{channel}
+}
+
+// AdminChannel gives a console in the same process its way to the Admin service: calls without
+// a network, through the same interceptors, with the rights of the key that each call shows.
+// The console is believed where its caller is (auth.AddressKey), for keys that are good from
+// some addresses only.
+func AdminChannel(service adminv1.AdminServer, interceptors Interceptors) grpc.ClientConnInterface {
+	channel := believed(interceptors)
+	adminv1.RegisterAdminServer(channel, service)
+	return channel
+}
+
+// DirectChannel gives a console in the same process its way to the Generation service as a direct
+// caller, with the rights of the key that each call shows. Where the caller is, is believed as by
+// AdminChannel; that it is an edge is not.
+func DirectChannel(service *Service, interceptors Interceptors) grpc.ClientConnInterface {
+	channel := believed(interceptors)
+	genwayv1.RegisterGenerationServer(channel, service)
+	return channel
+}
+
+// believed makes a channel whose calls say where they come from.
+func believed(interceptors Interceptors) *inproc.Channel {
+	return &inproc.Channel{
+		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+			return interceptors.Unary(from(ctx), req, info, handler)
+		},
+		Stream: func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+			return interceptors.Stream(srv, &serverStream{ServerStream: stream, ctx: from(stream.Context()), only: true}, info, handler)
+		},
+	}
+}
+
+// from gives a context whose peer is where a console's caller is.
+func from(ctx context.Context) context.Context {
+	if shown := transport.Incoming(ctx, auth.AddressKey); len(shown) == 1 {
+		if at, err := netip.ParseAddr(shown[0]); err == nil {
+			return peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(at, 0))})
+		}
+	}
+	return ctx
+}
+
+// inProcess is a connection to the core of this process.
+type inProcess struct{ *inproc.Channel }
+
+// TakesDeferredBodies reports what a core announces over a connection.
+func (inProcess) TakesDeferredBodies() bool { return true }
+
+// PriorityKey is the metadata that names to an edge a key's priority if that is batch, and in
+// which an edge in the same process says that it knows.
+const PriorityKey = "genway-priority"
+
+// admit refuses a call while the process is overloaded. Only calls of Generation are
+// refused, and of those not the question whether a key is good: administration and health
+// work when they are needed most.
+func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
+	if i.Gate == nil || !strings.HasPrefix(record.Method, generation) || record.Method == genwayv1.Generation_CheckAccess_FullMethodName {
+		return nil
+	}
+	priority := priorityOf(record.Caller)
+	if i.InProcess && (priority == overload.Interactive || len(transport.Incoming(ctx, PriorityKey)) > 0) {
+		return nil
+	}
+	err := i.Gate.Admit(ctx, priority)
+	if err == nil {
+		return nil
+	}
+	record.Shed = true
+	if !record.Caller.Edge { // an edge has callers of its own, whose answers it holds back
+		i.Gate.Hold(ctx, record.Start)
+	}
+	return err
+}
+
+// Gatekeeper is an upstream that knows when it would refuse a request for want of a place.
+type Gatekeeper interface {
+	// Full gives that refusal, or nil.
+	Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error
+}
+
+// full refuses a request that no upstream has a place for, before it is counted or
+// recorded.
+func (s *Service) full(record *call.Record, req any, p overload.Priority) error {
+	keeper, ok := s.config.Upstream.(Gatekeeper)
+	if !ok {
+		return nil
+	}
+	_, images := req.(*genwayv1.GenerateImageRequest)
+	return keeper.Full(record.Caller.Protocol, record.AskedModel, images, p)
+}
+
+// crowded counts a call that has found no place at an upstream. Nothing was called for it.
+func (i Interceptors) crowded(record *call.Record, err error) {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Reason == fault.ReasonUpstreamBusy && record.Calls == 0 {
+		record.Shed = true
+		_ = i.Gate.Refuse(overload.Upstream, priorityOf(record.Caller))
+	}
+}
+
+// generation begins the names of the service's methods.
+const generation = "/genway.v1.Generation/"
+
+// priorityOf gives the priority of a caller's key.
+func priorityOf(caller call.Caller) overload.Priority {
+	if caller.Policy != nil && caller.Policy.Priority == keys.PriorityBatch {
+		return overload.Batch
+	}
+	return overload.Interactive
+}
+
+// Tap refuses direct callers whose key is not good by the headers of their call, before
+// any of its message is read, and has the intake bound what the others send. The key of a
+// call from an edge is looked at when its message is there: edges bound what their callers
+// may send.
+//
+// It is for grpc.InTapHandle, which runs it on the goroutine that reads the connection: a
+// key that has to be looked up in the store holds up only the caller's own connection.
+func (i Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if i.Authenticator.FromEdge(ctx) || open(info.FullMethodName) && i.Authenticator.Trusts(ctx) {
+		if connection, ok := peer.FromContext(ctx); ok { // it carries the calls of many callers
+			frames.Trust(connection.Addr)
+		}
+		return ctx, nil
+	}
+	_, record := i.begin(ctx, info.FullMethodName)
+	if !open(info.FullMethodName) {
+		if err := i.identify(ctx, record); err != nil {
+			return i.turnAway(ctx, record, err)
+		}
+	}
+	if i.Intake == nil {
+		return ctx, nil
+	}
+	who := intake.Caller{Key: record.Caller.KeyID, Keyless: open(info.FullMethodName)}
+	if address := auth.AddressOf(ctx, record.Caller); address.IsValid() {
+		who.Address = networkOf(address)
+	}
+	taken, err := i.Intake.Begin(ctx, who)
+	if err != nil {
+		return i.turnAway(ctx, record, err)
+	}
+	return taken, nil
+}
+
+// networkOf names the address, or of IPv6 the network of 64 bits, that one caller has.
+func networkOf(address netip.Addr) string {
+	address = address.Unmap()
+	if address.Is6() {
+		if network, err := address.WithZone("").Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return address.String()
+}
+
+// turnAway refuses a call by its headers. One with a deadline is refused by its handler:
+// grpc-go keeps the timer of a deadline whose call a tap has refused.
+func (i Interceptors) turnAway(ctx context.Context, record *call.Record, err error) (context.Context, error) {
+	i.finish(ctx, record, err)
+	err = statusError(err, record.ID)
+	if _, timed := ctx.Deadline(); timed {
+		return intake.Refuse(ctx, err), nil
+	}
+	return ctx, err
+}
+
+// refused gives the error of a call that turnAway has left to its handler, with the call's
+// identifier in the headers; nil for a call that goes on.
+func refused(ctx context.Context) error {
+	err := intake.Refused(ctx)
+	for _, detail := range status.Convert(err).Details() {
+		if d, ok := detail.(*genwayv1.ErrorDetail); ok {
+			_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, d.GetRequestId())) // it fails outside of a gRPC server
+		}
+	}
+	return err
 }

@@ -4,21 +4,30 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/capture/vault"
+	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/identifier"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/instrument"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -225,4 +234,181 @@ func trusted(caller call.Caller, wire *genwayv1.WireMessage) *genwayv1.WireMessa
 		return nil
 	}
 	return wire
+}
+
+// checkText demands what every upstream needs of a text request. A JSON caller's
+// codec has checked as much in its own terms; this is for direct callers.
+func checkText(req *genwayv1.GenerateTextRequest) error {
+	if req.GetModel() == "" {
+		return fault.Missing("model")
+	}
+	if req.GetCompact() && req.GetWire() == nil {
+		return fault.Invalid("compact", "compact: is for edges; ask for a summary in a message instead")
+	}
+	if deferred.Is(req) || len(req.GetMessages()) == 0 && len(req.GetWire().GetJson()) > 0 {
+		return nil // what the body may leave out is its protocol's to say
+	}
+	if err := checkMessages(req.GetMessages()); err != nil || req.GetWire() != nil {
+		return err
+	}
+	return checkDirect(req)
+}
+
+func checkMessages(messages []*genwayv1.Message) error {
+	if len(messages) == 0 {
+		return fault.Missing("messages")
+	}
+	for i, m := range messages {
+		if m.GetRole() == genwayv1.Role_ROLE_UNSPECIFIED && m.GetNativeRole() == "" {
+			return fault.Missing(fmt.Sprintf("messages[%d].role", i))
+		}
+		for j, p := range m.GetParts() {
+			if p.GetKind() == nil {
+				return fault.Missing(fmt.Sprintf("messages[%d].parts[%d].kind", i, j))
+			}
+		}
+	}
+	return nil
+}
+
+func checkImage(req *genwayv1.GenerateImageRequest) error {
+	switch {
+	case req.GetModel() == "":
+		return fault.Missing("model")
+	case req.GetPrompt() == "":
+		return fault.Missing("prompt")
+	case req.GetWire() != nil:
+		return nil
+	}
+	return checkDirectImage(req)
+}
+
+// insideOf gives the failure of a message that stands in a member of another: the member
+// at fault is that of the outer message.
+func insideOf(member string, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.InvalidRequest || f.Param == "" {
+		return err
+	}
+	inside := *f
+	inside.Param = member + "." + f.Param
+	inside.Message = strings.Replace(f.Message, f.Param, inside.Param, 1)
+	return &inside
+}
+
+const (
+	// mostLosses bounds the lost members that are recorded of a call.
+	mostLosses = 16
+	// otherMember stands for every member that the contract does not have: callers choose
+	// the names of those.
+	otherMember = "other"
+)
+
+// lost records members that could not be carried, by the last name of their paths, each once.
+func lost(r *call.Record, losses []*genwayv1.Loss) {
+	for _, loss := range losses {
+		member := memberOf(loss.GetMember())
+		if len(r.Losses) < mostLosses && !slices.Contains(r.Losses, member) {
+			r.Losses = append(r.Losses, member)
+		}
+	}
+}
+
+// lostMembers returns the members that were lost, and why reasoning of the request did not fit, as reasoning:REASON,
+// separated by commas.
+func lostMembers(r *call.Record) string {
+	members := strings.Join(r.Losses, ",")
+	for _, reason := range slices.Sorted(maps.Keys(r.Mismatches)) {
+		if members != "" {
+			members += ","
+		}
+		members += "reasoning:" + reason
+	}
+	return members
+}
+
+// memberOf gives the last name of a path (messages[0].parts[1].cache_control), if it is one
+// of the contract's, else other.
+func memberOf(path string) string {
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		path = path[i+1:]
+	}
+	if i := strings.IndexByte(path, '['); i >= 0 {
+		path = path[:i]
+	}
+	if members()[path] {
+		return path
+	}
+	return otherMember
+}
+
+// members are the names of all fields of the contract.
+var members = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	seen := map[protoreflect.FullName]bool{}
+	var walk func(protoreflect.MessageDescriptor)
+	walk = func(m protoreflect.MessageDescriptor) {
+		if seen[m.FullName()] {
+			return
+		}
+		seen[m.FullName()] = true
+		fields := m.Fields()
+		for i := range fields.Len() {
+			field := fields.Get(i)
+			names[string(field.Name())] = true
+			if field.Message() != nil {
+				walk(field.Message())
+			}
+		}
+	}
+	for _, m := range []protoreflect.ProtoMessage{&genwayv1.GenerateTextRequest{}, &genwayv1.GenerateTextResponse{}, &genwayv1.StreamGenerateTextResponse{}, &genwayv1.GenerateImageRequest{}, &genwayv1.GenerateImageResponse{}} {
+		walk(m.ProtoReflect().Descriptor())
+	}
+	return names
+})
+
+// The raw body of a request that an edge sends over a connection is in memory that is used again
+// (arena.Body). A body of one caller in the request of another would be the worst of errors, so the memory
+// is given back only where it is known who has seen the body: the call succeeded, its body was not decoded,
+// which makes parts of it the messages', nothing captures it, and each call of an upstream has sent it to
+// its end. All other bodies are left to the collector.
+
+// unreferenced reports whether nothing of a request refers to its raw body once the request is answered.
+func unreferenced(asked *deferred.Request) bool { return !asked.Decoded() && !mayRefer(asked) }
+
+// releaseBody ends the call's own hold on the body of its request, if it can.
+func releaseBody(record *call.Record, err error) {
+	if record.Body == nil || err != nil || !record.BodyUnreferenced || record.Capture != nil || record.CallerLeft {
+		return
+	}
+	if record.BodySent > 0 && record.BodySent == record.Calls {
+		record.Body.Release()
+	}
+}
+
+// incoming is a unary call of a server whose message is to be received.
+type incoming struct {
+	registrar
+
+	ctx    context.Context //nolint:containedctx // The handler asks for the message without one.
+	stream grpc.ServerStream
+	name   string
+	memory *arena.Body // of the message's raw body; nil is the collector's
+}
+
+// receive reads the message. That of an edge may be in memory that is used again.
+func (c *incoming) receive(m any) error {
+	if intake.Of(c.ctx) == nil {
+		c.memory = arena.NewBody()
+		m = transport.Into(m, &c.memory.Arena)
+	}
+	return c.interceptors.undelivered(c.ctx, c.name, receive(c.ctx, c.stream, m, true))
+}
+
+// intercept makes the call, once its message is received.
+func (c *incoming) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if c.memory != nil && c.memory.Used() {
+		ctx = arena.WithBody(ctx, c.memory)
+	}
+	return c.unary(ctx, req, info, handler)
 }

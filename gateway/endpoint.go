@@ -2,9 +2,16 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -12,8 +19,10 @@ import (
 	handlers "github.com/genway/genway/gen/gateway/genway/v1"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -223,4 +232,229 @@ func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *ht
 		x.streamed = req.Stream
 		return req.GenerateImageRequest, nil
 	}
+}
+
+// checkVersion demands the version header of a protocol that has one.
+func (e *endpoint) checkVersion(h http.Header) error {
+	shown := e.versions.shown
+	if len(shown) == 0 {
+		return nil
+	}
+	name, version := firstOf(h, e.versions.read)
+	if version == "" {
+		f := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", shown[0])
+		if len(shown) > 1 {
+			f.Message += " (" + strings.Join(shown[1:], ", ") + " is read as well)"
+		}
+		f.Param = shown[0]
+		return f
+	}
+	oldest := e.protocol.Version.Oldest
+	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldest {
+		name = strings.ToLower(name)
+		f := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", name, clip(version, 32), oldest)
+		f.Param = name
+		return f
+	}
+	return nil
+}
+
+// checkContents refuses what the version of a request does not take, by the caller's name of
+// it. message is what was decoded, and req the conversation in it.
+func (e *endpoint) checkContents(x *exchange, message proto.Message, req *genwayv1.GenerateTextRequest, wire *genwayv1.WireMessage) error {
+	err := e.protocol.CheckVersion(req, wire.GetHeaders())
+	if err == nil {
+		return nil
+	}
+	x.message = message
+	f := *fault.From(err)
+	x.spells().Fault(&f)
+	return &f
+}
+
+// clip shortens a text to that many bytes, and cuts no character in two.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// admit refuses a request before its body is read, when this process is overloaded, when the
+// budget of bodies is nearly used up, or when the core refuses requests.
+func (e *Edge) admit(ctx context.Context, x *exchange) error {
+	gate := e.config.Gate
+	x.priority = e.batch.priorityOf(x)
+	if err := gate.Admit(ctx, x.priority); err != nil {
+		return err
+	}
+	if x.priority == overload.Batch && e.bodies.crowded() {
+		return gate.Refuse(overload.Bodies, x.priority)
+	}
+	if !e.throttle.admit(x.priority) {
+		return gate.Refuse(overload.Core, x.priority)
+	}
+	return nil
+}
+
+// shed answers with a refusal. It keeps the connection open if the body is small, since a new
+// connection costs both sides more than a refusal. With a larger body it closes it. The gate
+// holds the answer back while refusals take too much of the processor.
+func (x *exchange) shed(r *http.Request, gate *overload.Gate, err error) {
+	x.refused = true
+	if !x.w.bodyRead && readsBeforeKey(r) {
+		x.w.readDeadline(unreadBody)
+		if n, _ := io.Copy(io.Discard, io.LimitReader(r.Body, freeBody)); n == r.ContentLength {
+			x.w.bodyRead = true
+			x.w.readDeadline(0)
+		}
+	}
+	gate.Hold(r.Context(), x.start)
+	x.fail(err)
+}
+
+// settle reports the result of a forwarded request to the throttle. The result says whether
+// the edge or the core refused the request because of an overload. Such requests do not get
+// a log line each.
+func (e *Edge) settle(x *exchange) (refused bool) {
+	if x.refused {
+		return true
+	}
+	if x.fault == nil || x.fault.Kind != fault.Overloaded {
+		return false
+	}
+	switch x.fault.Reason {
+	case fault.ReasonUpstreamBusy:
+		return true
+	case fault.ReasonOverloaded:
+		e.throttle.refuse(x.priority)
+		return true
+	}
+	return false
+}
+
+// priorityKey is metadata in both directions. A core sends an edge a key's priority unless it
+// is the default. An edge sends it back to a core in the same process once it knows it.
+const priorityKey = "genway-priority"
+
+// batchKeys remembers the keys with batch priority, whose requests are refused first. An edge
+// has no keys and learns their priorities from the core's answers.
+type batchKeys struct {
+	count atomic.Int64 // of until; while it is 0 no key is looked up
+	mu    sync.Mutex
+	until map[[sha256.Size]byte]time.Time
+}
+
+const batchFor = time.Minute
+
+func (b *batchKeys) priorityOf(x *exchange) overload.Priority {
+	if b.count.Load() == 0 {
+		return overload.Interactive
+	}
+	who := accessKeyOf(x)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Now().Before(b.until[who]) {
+		return overload.Batch
+	}
+	return overload.Interactive
+}
+
+// learn stores the priority that the core has sent for the key of a request.
+func (b *batchKeys) learn(x *exchange, md metadata.MD) {
+	sent := md[priorityKey]
+	isBatch := len(sent) > 0 && sent[0] == overload.Batch.String()
+	if !isBatch && (b.count.Load() == 0 || len(md[keyKey]) == 0) {
+		return
+	}
+	who := accessKeyOf(x)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if isBatch {
+		if b.until == nil || len(b.until) >= mostAccepted {
+			b.until = map[[sha256.Size]byte]time.Time{}
+		}
+		b.until[who] = time.Now().Add(batchFor)
+	} else {
+		delete(b.until, who)
+	}
+	b.count.Store(int64(len(b.until)))
+}
+
+// throttle is client-side adaptive throttling (Google, Site Reliability Engineering, chapter
+// 21): an edge in front of an overloaded core refuses requests itself. It forwards twice as
+// many requests as the core accepted in the last second, so that it notices when the core
+// accepts more. With a smaller factor, bursts of requests lower the rate further and further.
+// Each priority has its own account, since the core refuses batch requests first.
+type throttle struct {
+	accounts [2]account // by priority
+}
+
+// account has the counts of one priority, in a ring of tenths of a second.
+type account struct {
+	mu    sync.Mutex
+	ring  [throttleSlots]counts
+	total counts
+	begin time.Time // of slot 0; slots go by the monotonic clock, which nobody sets back
+	at    int64     // the slot of now
+}
+
+type counts struct{ requests, forwarded, refused int64 }
+
+const (
+	throttleSlots = 10
+	throttleSlot  = time.Second / throttleSlots
+	// leeway is the number of forwarded requests for each that the core accepted.
+	leeway = 2
+)
+
+// admit counts a request and reports whether to forward it.
+func (t *throttle) admit(p overload.Priority) bool {
+	a := &t.accounts[p]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.advance(time.Now())
+	now := &a.ring[a.at%throttleSlots]
+	now.requests++
+	a.total.requests++
+	if a.total.refused > 0 {
+		taken := float64(a.total.forwarded - a.total.refused)
+		excess := (float64(a.total.requests) - leeway*taken) / float64(a.total.requests+1)
+		if rand.Float64() < excess { //nolint:gosec // a share of the load, no secret
+			return false
+		}
+	}
+	now.forwarded++
+	a.total.forwarded++
+	return true
+}
+
+// refuse counts a request that was forwarded and that the core has refused.
+func (t *throttle) refuse(p overload.Priority) {
+	a := &t.accounts[p]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.advance(time.Now())
+	a.ring[a.at%throttleSlots].refused++
+	a.total.refused++
+}
+
+// advance drops counts that are older than a second.
+func (a *account) advance(now time.Time) {
+	if a.begin.IsZero() {
+		a.begin = now
+	}
+	at := int64(now.Sub(a.begin) / throttleSlot)
+	for n := 0; a.at < at && n < throttleSlots; n++ {
+		a.at = max(a.at+1, at-throttleSlots+1)
+		old := &a.ring[a.at%throttleSlots]
+		a.total.requests -= old.requests
+		a.total.forwarded -= old.forwarded
+		a.total.refused -= old.refused
+		*old = counts{}
+	}
+	a.at = max(a.at, at)
 }

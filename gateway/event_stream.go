@@ -214,3 +214,104 @@ func ended(err error) error {
 	}
 	return err
 }
+
+// source is where a stream's events come from, so that they can be waited for together
+// with other things.
+type source interface {
+	// Messages are closed at the end of the stream.
+	Messages() <-chan any
+	// End says why it ended: io.EOF or an error.
+	End() error
+}
+
+// withinProcess gives the source that a stream within the process is itself: its messages
+// need no goroutine that waits for them, and no copy.
+func withinProcess[Q, E any](stream grpc.ServerStreamingClient[E]) (source, bool) {
+	generic, ok := stream.(*grpc.GenericClientStream[Q, E])
+	if !ok {
+		return nil, false
+	}
+	within, ok := generic.ClientStream.(source)
+	return within, ok
+}
+
+// mostAhead is how many events may wait for a slow caller before the core's sending is
+// held up.
+const mostAhead = 64
+
+// reader is the source that a stream over a connection is made into.
+type reader struct {
+	messages chan any
+	err      error // set before messages is closed
+}
+
+// readAhead moves events from the core to the source until the stream or the request
+// ends, which the endpoint waits for.
+func readAhead[E any](ctx context.Context, x *exchange, stream grpc.ServerStreamingClient[E]) *reader {
+	r := &reader{messages: make(chan any, mostAhead)}
+	x.stream.readers.Go(func() {
+		defer close(r.messages)
+		for {
+			event, err := stream.Recv()
+			if err != nil {
+				r.err = err
+				return
+			}
+			select { // most find room, and to wait for two things costs more
+			case r.messages <- event:
+				continue
+			default:
+			}
+			select {
+			case r.messages <- event:
+			case <-ctx.Done():
+				r.err = ctx.Err()
+				return
+			}
+		}
+	})
+	return r
+}
+
+func (r *reader) Messages() <-chan any { return r.messages }
+func (r *reader) End() error           { return r.err }
+
+// heartbeatTimer finds out that a stream has sent nothing for a while. Its timer runs on from event
+// to event, and the stream looks how long the silence is when the timer has run down: it need not
+// be moved for each event.
+type heartbeatTimer struct {
+	most  time.Duration
+	timer *time.Timer
+	// down has a token once the timer has run down. Until over takes it the timer does not run.
+	down chan struct{}
+}
+
+// newHeartbeatTimer times a heartbeat after each such silence; 0 is never.
+func newHeartbeatTimer(most time.Duration) *heartbeatTimer { return &heartbeatTimer{most: most} }
+
+// watch gives the channel on which to wait, after which over says whether the silence is long enough.
+func (t *heartbeatTimer) watch() <-chan struct{} {
+	if t.timer == nil && t.most > 0 {
+		down := make(chan struct{}, 1)
+		t.down, t.timer = down, time.AfterFunc(t.most, func() { down <- struct{}{} })
+	}
+	return t.down
+}
+
+// over reports whether a silence that began at since is over its length, and lets the timer run
+// again.
+func (t *heartbeatTimer) over(since time.Time) bool {
+	if left := t.most - time.Since(since); left > 0 {
+		t.timer.Reset(left)
+		return false
+	}
+	t.timer.Reset(t.most)
+	return true
+}
+
+// end stops the timer, which must not be watched any more.
+func (t *heartbeatTimer) end() {
+	if t != nil && t.timer != nil {
+		t.timer.Stop()
+	}
+}

@@ -3,16 +3,25 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/gateway/cores"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/protocol/spell"
 	"github.com/genway/genway/telemetry/tracing"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
@@ -147,4 +156,341 @@ func exchangeOf(ctx context.Context) *exchange {
 type bound struct {
 	x       *exchange
 	message proto.Message
+}
+
+// answerPrefix begins the names of metadata with headers of an upstream's answer that the
+// caller may read.
+const answerPrefix = "genway-answer-"
+
+// answerHeaders are the headers of answers that pass through. The core sends each caller
+// only those of its own protocol.
+type answerHeaders struct {
+	// passed has their names in lower case, as protocol.NamesHeader takes them.
+	passed []string
+	// canonical maps the usual names in lower case to their form in http.Header. Converting
+	// one costs more than everything else that is done with a header.
+	canonical map[string]string
+}
+
+// upstreamIDHeader has the upstream's name of the call.
+const upstreamIDHeader = "X-Genway-Upstream-Request-Id"
+
+func newAnswerHeaders() answerHeaders {
+	a := answerHeaders{passed: []string{strings.ToLower(upstreamIDHeader)}, canonical: map[string]string{}}
+	for _, p := range protocol.All() {
+		for _, name := range p.AnswerHeaders {
+			a.passed = append(a.passed, strings.ToLower(name))
+		}
+	}
+	slices.Sort(a.passed)
+	a.passed = slices.Compact(a.passed)
+	for _, name := range append([]string{"X-Genway-Upstream", "X-Genway-Attempts", upstreamIDHeader}, protocolHeaders()...) {
+		a.canonical[strings.ToLower(name)] = name
+	}
+	return a
+}
+
+// protocolHeaders are the headers of answers that have a name in some protocol.
+func protocolHeaders() []string {
+	var names []string
+	add := func(name string) {
+		if !strings.HasSuffix(name, "-") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, p := range protocol.All() {
+		for _, name := range p.AnswerHeaders {
+			add(name)
+		}
+		if p.Rates != nil {
+			for _, name := range slices.Concat(p.Rates.Requests[:], p.Rates.Tokens[:]) {
+				add(name)
+			}
+		}
+	}
+	return names
+}
+
+// name gives a name in lower case in the form of http.Header.
+func (a *answerHeaders) name(lower string) string {
+	if known, ok := a.canonical[lower]; ok {
+		return known
+	}
+	return http.CanonicalHeaderKey(lower)
+}
+
+// unaryClient makes unary calls of the core. It writes the headers of answers and of failures
+// to the caller.
+type unaryClient struct {
+	genwayv1.GenerationClient
+
+	remote bool // the core is reached over a connection of Dial
+}
+
+// GenerateText makes the call and writes the headers of the answer.
+func (c unaryClient) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts, codec.CheckAnswer)
+}
+
+// GenerateImage makes the call and writes the headers of the answer.
+func (c unaryClient) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts,
+		func(resp *genwayv1.GenerateImageResponse, _ genwayv1.Protocol) error { return images.CheckAnswer(resp) })
+}
+
+// CountTokens makes the call and writes the headers of the answer.
+func (c unaryClient) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_CountTokens_FullMethodName, in, c.GenerationClient.CountTokens, opts, nil)
+}
+
+// CheckAccess makes the call. The edge asks for itself: nothing is written to the caller.
+func (c unaryClient) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRequest, opts ...grpc.CallOption) (*genwayv1.CheckAccessResponse, error) {
+	return c.GenerationClient.CheckAccess(exchangeOf(ctx).outgoing(ctx), in, opts...)
+}
+
+// ListModels makes the call and writes the headers of the answer.
+func (c unaryClient) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_ListModels_FullMethodName, in, c.GenerationClient.ListModels, opts, nil)
+}
+
+// GetModel makes the call and writes the headers of the answer.
+func (c unaryClient) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GetModel_FullMethodName, in, c.GenerationClient.GetModel, opts, nil)
+}
+
+// unary makes a call, whichever it is. check, unless nil, gives an error for an answer to a caller of the
+// protocol that breaks the contract.
+func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption, check func(A, genwayv1.Protocol) error,
+) (A, error) {
+	x := exchangeOf(ctx)
+	header := headerIn(opts)
+	if header == nil {
+		header = new(metadata.MD)
+		opts = append(opts, grpc.Header(header))
+	}
+	x.record.call(method[1:])
+	answer, err := deliver(x.outgoing(ctx), remote, in, func(ctx context.Context, in *Q) (A, error) { return call(ctx, in, opts...) })
+	x.record.awaited(x.record.begun)
+	x.record.answered(err)
+	x.writeAnswerHeaders(*header)
+	if err == nil && check != nil {
+		err = check(answer, x.endpoint.protocol.ID)
+	}
+	return answer, err
+}
+
+// headerIn gives the destination of the header in the options, as the runtime's have one;
+// nil for none.
+func headerIn(opts []grpc.CallOption) *metadata.MD {
+	for _, o := range opts {
+		if h, ok := o.(grpc.HeaderCallOption); ok {
+			return h.HeaderAddr
+		}
+	}
+	return nil
+}
+
+// ownPrefix begins the names of metadata in which the core describes an answer, such as the
+// upstream that served it.
+const ownPrefix = "x-genway-"
+
+// writeAnswerHeaders writes the state of the caller's limits, the core's metadata about the
+// answer and the upstream's headers, while headers can still be sent. The runtime does so for
+// answers and not for failures. Headers that are set already are Genway's own and stay.
+func (x *exchange) writeAnswerHeaders(md metadata.MD) {
+	x.endpoint.edge.batch.learn(x, md)
+	if key := md[keyKey]; len(key) > 0 {
+		x.key = key[0]
+	}
+	if x.w.status != 0 {
+		return
+	}
+	x.writeRates(md)
+	h, names := x.w.Header(), &x.endpoint.edge.answers
+	for key, values := range md {
+		name, ok := strings.CutPrefix(key, answerPrefix)
+		if !ok {
+			name, ok = key, strings.HasPrefix(key, ownPrefix)
+		} else {
+			ok = protocol.NamesHeader(names.passed, name)
+		}
+		if !ok || len(values) == 0 {
+			continue
+		}
+		if name = names.name(name); len(h[name]) == 0 {
+			h[name] = values[:1:1]
+		}
+	}
+}
+
+// deliver makes a call of a core over a connection. A deferred request whose core has not
+// announced that it takes such requests, since it is another core than the one that was
+// expected, is decoded and sent whole. It fails with the error of its codec where it cannot be
+// decoded.
+func deliver[Q, A any](ctx context.Context, remote bool, in *Q, call func(context.Context, *Q) (A, error)) (A, error) {
+	text, ok := any(in).(*genwayv1.GenerateTextRequest)
+	if !ok || !remote || !text.GetWire().GetExtension().GetDeferred() {
+		return call(ctx, in)
+	}
+	delivery := cores.Deferred(ctx)
+	answer, err := call(delivery, in) //nolint:contextcheck // delivery is made of ctx
+	if err == nil || !delivery.NeedsWhole() {
+		return answer, err
+	}
+	whole, err := deferred.New(text).Whole()
+	if err != nil {
+		return answer, err
+	}
+	return call(ctx, any(whole).(*Q)) //nolint:forcetypeassert // Q is the type of text
+}
+
+// The metadata by which the core says where a caller stands with its limits a minute:
+// the limit, what remains of it, and the milliseconds until it is unused again.
+const (
+	rateRequestsKey = "genway-rate-requests"
+	rateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
+	// rateBudgetKey has the fullest budget: its amount, what is spent of it, the period, the
+	// seconds since 1970 of its reset, and the scope.
+	rateBudgetKey = "genway-rate-budget"
+)
+
+// writeRates names the caller's standing in the headers that the vendor of its protocol
+// has for it, if it has any.
+func (x *exchange) writeRates(md metadata.MD) {
+	if rates := x.endpoint.protocol.Rates; rates != nil {
+		x.writeRate(&rates.Requests, md[rateRequestsKey], rates.Reset)
+		x.writeRate(&rates.Tokens, md[rateTokensKey], rates.Reset)
+		if len(md[rateBudgetKey]) > 0 && rates.Budget != nil {
+			x.writeBudget(md[rateBudgetKey][0])
+		}
+	}
+}
+
+// writeBudget names where the caller stands with its fullest budget.
+func (x *exchange) writeBudget(text string) {
+	var limit, spent, reset int64
+	var b protocol.Budget
+	var scope string
+	if n, err := fmt.Sscanf(text, "%d %d %s %d %s", &limit, &spent, &b.Period, &reset, &scope); err != nil || n != 5 || limit <= 0 {
+		return
+	}
+	b.Spent, b.Shared, b.Reset = float64(spent)/float64(limit), scope != ownScope, time.Unix(reset, 0)
+	for name, value := range x.endpoint.protocol.Rates.Budget(b) {
+		x.w.Header().Set(name, value)
+	}
+}
+
+// ownScope is the scope of limits that only the caller's key spends.
+const ownScope = "key"
+
+// writeSpent names the budget of which not enough is left for the request, in the place of what
+// writeBudget has named.
+func (x *exchange) writeSpent(f *fault.Error) {
+	rates, quota := x.endpoint.protocol.Rates, f.Quota
+	if rates == nil || rates.Budget == nil || f.Kind != fault.QuotaExhausted || quota.GetResetTime() == nil {
+		return
+	}
+	h := x.w.Header()
+	for name := range rates.Budget(protocol.Budget{}) {
+		h.Del(name)
+	}
+	for name, value := range rates.Budget(protocol.Budget{Refused: true, Spent: 1, Period: quota.GetPeriod(), Shared: quota.GetScope() != ownScope, Reset: quota.GetResetTime().AsTime()}) {
+		h.Set(name, value)
+	}
+}
+
+func (x *exchange) writeRate(names *[3]string, values []string, spell func(time.Duration) string) {
+	if len(values) == 0 {
+		return
+	}
+	limit, rest, _ := strings.Cut(values[0], " ")
+	remaining, reset, _ := strings.Cut(rest, " ")
+	ms, err := strconv.ParseInt(reset, 10, 64)
+	if err != nil {
+		return
+	}
+	figures := [...]string{limit, remaining, spell(time.Duration(ms) * time.Millisecond)}
+	h := x.w.Header()
+	for i, name := range names {
+		h[name] = figures[i : i+1 : i+1]
+	}
+}
+
+// client is the core's client as the runtime sees it. It makes streams safe to forward. A
+// call that fails before its first message fails as a unary call does. Silence becomes
+// pings. An end without the completed event becomes an error.
+type client struct {
+	unaryClient
+	heartbeat time.Duration
+}
+
+// StreamGenerateText waits for the first message or the failure in its place, and writes
+// the headers that came with it.
+func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
+		method: genwayv1.Generation_StreamGenerateText_FullMethodName,
+		events: func(ev *genwayv1.StreamGenerateTextResponse) int64 {
+			return max(int64(ev.GetWire().GetBatch().GetCount()), 1)
+		},
+		batch:     func(ev *genwayv1.StreamGenerateTextResponse) []byte { return ev.GetWire().GetBatch().GetTranslated() },
+		ping:      func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
+		completed: func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil },
+		check:     (&codec.Sequence{Protocol: exchangeOf(ctx).endpoint.protocol.ID}).Check,
+	})
+}
+
+// StreamGenerateImage does the same for images.
+func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateImageResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateImage, opts, kindOf[genwayv1.StreamGenerateImageResponse]{
+		method:    genwayv1.Generation_StreamGenerateImage_FullMethodName,
+		events:    func(*genwayv1.StreamGenerateImageResponse) int64 { return 1 },
+		ping:      func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
+		completed: func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil },
+		check:     new(images.Sequence).Check,
+	})
+}
+
+// kindOf is what the edge knows of the events of a stream: the method that gives them, how
+// to make a ping, which is the last, and how many of the upstream's events one stands for.
+// batch gives the translated events that a message has in the place of one event, none for an event;
+// nil where there are no batches. check gives an error for an event that breaks the contract's order.
+type kindOf[E any] struct {
+	method    string
+	events    func(*E) int64
+	batch     func(*E) []byte
+	ping      func() *E
+	completed func(*E) bool
+	check     func(*E) error
+}
+
+// spells gives the names that the caller's protocol has for members of the contract.
+func (x *exchange) spells() *spell.Speller {
+	if x.speller == nil {
+		x.speller = spell.New(x.endpoint.protocol.Members, x.body, x.conversation())
+	}
+	return x.speller
+}
+
+// conversation is how bodies like the request's are decoded; nil for those without a
+// conversation.
+func (x *exchange) conversation() func([]byte) (*genwayv1.GenerateTextRequest, error) {
+	text := x.endpoint.marshaler.text
+	switch x.message.(type) {
+	case *genwayv1.GenerateTextRequest:
+		return func(body []byte) (*genwayv1.GenerateTextRequest, error) {
+			req, err := text.DecodeRequest(body)
+			if err != nil {
+				return nil, err
+			}
+			return req.GenerateTextRequest, nil
+		}
+	case *genwayv1.CountTokensRequest:
+		if counter, ok := text.(codec.TokenCounter); ok {
+			return func(body []byte) (*genwayv1.GenerateTextRequest, error) {
+				req, err := counter.DecodeCountRequest(body)
+				return req.GetRequest(), err
+			}
+		}
+	}
+	return nil
 }

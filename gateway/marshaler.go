@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/proto"
@@ -188,3 +193,191 @@ type decodedBody struct{ message proto.Message }
 
 func (*decodedBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (*decodedBody) Close() error             { return nil }
+
+// lostHeader is the header that names the members that were lost in translation. Streams
+// have it as a trailer as well, for members that are lost after the header is sent.
+const lostHeader = "X-Genway-Lost"
+
+// trailerHeader announces trailers. lostTrailer is its value in a stream.
+const trailerHeader = "Trailer"
+
+var lostTrailer = []string{lostHeader}
+
+func (x *exchange) addLosses(losses []*genwayv1.Loss) {
+	for _, l := range losses {
+		x.losses.Add(l.GetMember(), l.GetReason())
+	}
+}
+
+// lost gives the lost members by the caller's names: each once, and none that the header
+// has named.
+func (x *exchange) lost() []string {
+	var names []string
+	for _, l := range x.losses.List() {
+		name := x.spells().Member(l.GetMember())
+		if !slices.Contains(names, name) && !slices.Contains(x.named, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// writeLosses names the lost members in the header, while headers can still be sent.
+func (x *exchange) writeLosses() {
+	if x.w.status != 0 || len(x.losses.List()) == 0 {
+		return
+	}
+	x.named = nil
+	x.named = x.lost()
+	x.w.Header().Set(lostHeader, lossList(x.named))
+}
+
+// writeLateLosses names in the trailer of a stream the members that its header could not
+// name.
+func (x *exchange) writeLateLosses() {
+	h := x.w.Header()
+	if x.w.status == 0 || len(h[trailerHeader]) == 0 {
+		return
+	}
+	// The header is sent: net/http sends the values of announced names as the trailer.
+	delete(h, lostHeader)
+	if late := x.lost(); len(late) > 0 {
+		h.Set(lostHeader, lossList(late))
+	}
+}
+
+// comment is the same for callers who read comments of server-sent events.
+func (s *streamState) comment() {
+	if !s.x.endpoint.protocol.Stream.Comments || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
+		return
+	}
+	if late := s.x.lost(); len(late) > 0 {
+		s.buf.WriteString(": x-genway-lost " + lossList(late) + "\n\n")
+	}
+}
+
+// maxLost bounds the list of losses in bytes. Proxies take 4 KiB of headers and some clients
+// (Node's fetch) 16 KiB. They drop the whole answer if it has more.
+const maxLost = 2 << 10
+
+// lossList gives a list of members for a header. A list that is too long has the first
+// members, and the number of the others.
+func lossList(members []string) string {
+	var list strings.Builder
+	for i, member := range members {
+		name := headerSafe(member)
+		if list.Len()+len(name) > maxLost {
+			fmt.Fprintf(&list, ", and %d more", len(members)-i)
+			break
+		}
+		if i > 0 {
+			list.WriteString(", ")
+		}
+		list.WriteString(name)
+	}
+	return list.String()
+}
+
+// headerSafe keeps a member's path on one header line.
+func headerSafe(member string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e || r == ',' {
+			return '?'
+		}
+		return r
+	}, clip(member, 120))
+}
+
+// bindings are the handlers of the generated registration for requests with a body. They are
+// looked up at start. The runtime tries one pattern after the other for each request and makes
+// an error of each that does not match, which costs a quarter of the edge's allocations
+// (docs/decisions/0038). A handler serves every path of its RPC that names a model, or every
+// path of its RPC that does not.
+type bindings map[bindingKey]binding
+
+// bindingKey is an RPC, by the operation and whether it streams, and the form of the path.
+type bindingKey struct {
+	operation       protocol.Operation
+	streamed, named bool
+}
+
+type binding struct {
+	handler runtime.HandlerFunc
+	model   string // the parameter that takes the path's model; empty for none
+}
+
+// bindingsOf looks up the handlers by sending the runtime a request for each path, with the
+// model m.
+func bindingsOf(mux *runtime.ServeMux) bindings {
+	found := bindings{}
+	ask := func(key bindingKey, path string) {
+		s := &handlerProbe{header: http.Header{}}
+		mux.ServeHTTP(s, &http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}})
+		if s.found.handler != nil {
+			found[key] = s.found
+		}
+	}
+	for _, b := range protocol.Contract() {
+		switch {
+		case !hasBody(b.Operation):
+		case b.Model != "":
+			ask(keyOf(b.Operation, false, true), b.Prefix+"m"+b.Suffix)
+		default:
+			ask(keyOf(b.Operation, false, false), b.Prefix)
+			ask(keyOf(b.Operation, true, false), b.Prefix+protocol.StreamSuffix)
+		}
+	}
+	return found
+}
+
+// keyOf gives the key of an operation. Conversations are compacted by the RPC that
+// generates, and a path that always streams has the RPC of streams that a body asks for.
+func keyOf(op protocol.Operation, streamed, named bool) bindingKey {
+	switch op { //nolint:exhaustive // all others have an RPC each
+	case protocol.Compact:
+		op = protocol.Generate
+	case protocol.Stream:
+		op, streamed = protocol.Generate, true
+	}
+	return bindingKey{op, streamed, named}
+}
+
+// find gives the handler of a request and the parameters of its path. It gives nil if the
+// runtime must look the handler up, as for a model with a slash in its name, which the runtime
+// unescapes.
+func (b bindings) find(p path, streamed bool, r *http.Request) (runtime.HandlerFunc, map[string]string) {
+	if !hasBody(p.operation) || p.model != "" && (r.URL.RawPath != "" || strings.Contains(p.model, "/")) {
+		return nil, nil
+	}
+	found := b[keyOf(p.operation, streamed, p.model != "")]
+	if found.model == "" {
+		return found.handler, nil
+	}
+	return found.handler, map[string]string{found.model: p.model}
+}
+
+// handlerProbe is a ResponseWriter that asks for a path's handler instead of an answer.
+type handlerProbe struct {
+	header http.Header
+	found  binding
+}
+
+func (s *handlerProbe) Header() http.Header       { return s.header }
+func (*handlerProbe) Write(b []byte) (int, error) { return len(b), nil }
+func (*handlerProbe) WriteHeader(int)             {}
+
+// discoverable is a middleware that gives its handler to a handlerProbe, and calls it for all
+// other writers.
+func discoverable(handler runtime.HandlerFunc) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		s, asked := w.(*handlerProbe)
+		if !asked {
+			handler(w, r, params)
+			return
+		}
+		s.found.handler = handler
+		for name := range params {
+			s.found.model = name
+		}
+	}
+}

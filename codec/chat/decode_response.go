@@ -2,6 +2,7 @@ package chat
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -157,4 +158,278 @@ func loseLogprobs(candidate int32, text, refusal []*genwayv1.TokenLogprob, losse
 	if len(refusal) > 0 {
 		losses.Add(member.Index("candidates", int(candidate))+".logprobs.refusal", "they belong to no refusal of the answer")
 	}
+}
+
+// cachedNames are the members in which some engines count cached tokens instead
+// of prompt_tokens_details: Moonshot, DeepSeek, Mistral.
+var cachedNames = []string{"cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"}
+
+// calledNames are the members in which some vendors count the calls of their own tools: OpenRouter, xAI.
+var calledNames = []string{"server_tool_use", "server_side_tool_usage_details"}
+
+// whole reads the usage of a whole answer.
+func (u *usage) whole(tier string) *genwayv1.Usage {
+	if u == nil {
+		return nil
+	}
+	return codec.Completed(u.decode(tier))
+}
+
+// decode reads usage, of an answer that a tier has served, as far as it is reported. Both totals of the vendor include what the canonical ones
+// do: cached tokens and thinking.
+func (u *usage) decode(tier string) *genwayv1.Usage {
+	if u == nil {
+		return nil
+	}
+	out := &genwayv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens, ServiceTier: tier}
+	out.NativeFields = natives(u.Extra)
+	for _, name := range calledNames {
+		out.Tools = append(out.Tools, member.ToolCalls(member.Native(protocol, out.NativeFields, name))...)
+	}
+	if d := u.PromptTokensDetails; d != nil {
+		out.CacheReadInputTokens, out.CacheWriteInputTokens = d.CachedTokens, d.CacheWriteTokens
+		out.InputTextTokens, out.InputImageTokens, out.InputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
+		out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, "prompt_tokens_details.", d.Extra)...)
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		out.ThinkingTokens = d.ReasoningTokens
+		out.OutputTextTokens, out.OutputImageTokens, out.OutputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
+		out.AcceptedPredictionTokens, out.RejectedPredictionTokens = d.AcceptedPredictionTokens, d.RejectedPredictionTokens
+		out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, "completion_tokens_details.", d.Extra)...)
+	}
+	for _, name := range cachedNames {
+		if out.CacheReadInputTokens != nil {
+			break
+		}
+		text := member.Native(protocol, out.NativeFields, name)
+		if len(text) == 0 { // as most are: an error would be made of each
+			continue
+		}
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			out.CacheReadInputTokens = &n
+		}
+	}
+	return out
+}
+
+// usage writes usage; details that were not reported stay absent (F5).
+func (e *encoder) usage(u *genwayv1.Usage) (*usage, error) {
+	if u == nil {
+		return nil, nil
+	}
+	out := &usage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.TotalTokens}
+	if out.TotalTokens == 0 {
+		out.TotalTokens = codec.Sum(out.PromptTokens, out.CompletionTokens)
+	}
+	input := promptDetails{
+		CachedTokens: u.CacheReadInputTokens, CacheWriteTokens: u.CacheWriteInputTokens,
+		TextTokens: u.InputTextTokens, ImageTokens: u.InputImageTokens, AudioTokens: u.InputAudioTokens,
+		Extra: inner(u.NativeFields, "prompt_tokens_details."),
+	}
+	if input.CachedTokens != nil || input.CacheWriteTokens != nil || input.TextTokens != nil || input.ImageTokens != nil ||
+		input.AudioTokens != nil || input.Extra != nil {
+		out.PromptTokensDetails = &input
+	}
+	output := completionDetails{
+		ReasoningTokens: u.ThinkingTokens,
+		TextTokens:      u.OutputTextTokens, ImageTokens: u.OutputImageTokens, AudioTokens: u.OutputAudioTokens,
+		AcceptedPredictionTokens: u.AcceptedPredictionTokens, RejectedPredictionTokens: u.RejectedPredictionTokens,
+		Extra: inner(u.NativeFields, "completion_tokens_details."),
+	}
+	if output.ReasoningTokens != nil || output.TextTokens != nil || output.ImageTokens != nil || output.AudioTokens != nil ||
+		output.AcceptedPredictionTokens != nil || output.RejectedPredictionTokens != nil || output.Extra != nil {
+		out.CompletionTokensDetails = &output
+	}
+	var err error
+	out.Extra, err = extra(u.NativeFields, "usage", e.losses, "prompt_tokens_details.", "completion_tokens_details.")
+	return out, err
+}
+
+// mergeUsage adds what a later report knows, field by field: a number that is
+// there and not zero wins, nothing is summed up (U5).
+func mergeUsage(have, later *genwayv1.Usage) *genwayv1.Usage {
+	if have == nil || later == nil {
+		if later != nil {
+			return later
+		}
+		return have
+	}
+	for _, f := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&have.InputTokens, later.InputTokens}, {&have.OutputTokens, later.OutputTokens}, {&have.TotalTokens, later.TotalTokens},
+	} {
+		if f.from != 0 {
+			*f.to = f.from
+		}
+	}
+	for _, f := range []struct {
+		to   **int64
+		from *int64
+	}{
+		{&have.CacheReadInputTokens, later.CacheReadInputTokens}, {&have.CacheWriteInputTokens, later.CacheWriteInputTokens},
+		{&have.ThinkingTokens, later.ThinkingTokens},
+		{&have.InputTextTokens, later.InputTextTokens}, {&have.InputImageTokens, later.InputImageTokens}, {&have.InputAudioTokens, later.InputAudioTokens},
+		{&have.OutputTextTokens, later.OutputTextTokens}, {&have.OutputImageTokens, later.OutputImageTokens}, {&have.OutputAudioTokens, later.OutputAudioTokens},
+		{&have.AcceptedPredictionTokens, later.AcceptedPredictionTokens}, {&have.RejectedPredictionTokens, later.RejectedPredictionTokens},
+	} {
+		if f.from != nil && (*f.to == nil || *f.from != 0) {
+			*f.to = f.from
+		}
+	}
+	have.NativeFields = replaceNatives(have.NativeFields, later.NativeFields)
+	if len(later.Tools) > 0 {
+		have.Tools = later.Tools
+	}
+	return have
+}
+
+// replaceNatives returns the fields with those of later in the place of their
+// namesakes.
+func replaceNatives(have, later []*genwayv1.NativeField) []*genwayv1.NativeField {
+	for _, f := range later {
+		found := false
+		for i, h := range have {
+			if h.Name == f.Name {
+				have[i], found = f, true
+				break
+			}
+		}
+		if !found {
+			have = append(have, f)
+		}
+	}
+	return have
+}
+
+const finishReasonName = "finish_reason"
+
+// ending is how a choice ended, read from its members.
+type ending struct {
+	reason   genwayv1.StopReason
+	native   string
+	sequence *string
+	fields   []*genwayv1.NativeField
+}
+
+// decodeFinish reads how a choice ended. An answer with calls that ended
+// regularly ended with the calls: the vendor itself says stop for a call that was
+// demanded by name. An engine that leaves the word out of a whole answer means
+// that it is whole. A word for a failure, or that is not known, is kept and marked as of
+// this protocol: the vendor's SDK has no word for those.
+func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
+	end := ending{native: word, reason: codec.StopReasonOf(word)}
+	if codec.Unworded(end.reason) {
+		end.fields = append(end.fields, mark(finishReasonName))
+	}
+	switch {
+	case calls && (end.reason == genwayv1.StopReason_STOP_REASON_END_TURN || word == ""):
+		end.reason = genwayv1.StopReason_STOP_REASON_TOOL_CALL
+	case word == "":
+		end.reason = genwayv1.StopReason_STOP_REASON_END_TURN
+	}
+	switch stop.is {
+	case isText:
+		end.sequence = &stop.s
+		if end.reason == genwayv1.StopReason_STOP_REASON_END_TURN {
+			end.reason = genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE
+		}
+	case isOther:
+		end.fields = append(end.fields, native("stop_reason", stop.raw))
+	case absent, isNull, isParts:
+	}
+	if nativeWord.is == isText || nativeWord.is == isOther {
+		end.fields = append(end.fields, native("native_finish_reason", nativeWord.json()))
+	}
+	return end
+}
+
+// finishWord returns the finish_reason of a candidate and, where that does not say
+// it all, the vendor's own word beside it.
+func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv1.NativeField, calls, deprecated bool) (word, beside string) {
+	if marked(fields, finishReasonName) {
+		return nativeWord, ""
+	}
+	word = codec.StopWord(protocol, reason)
+	regular := reason == genwayv1.StopReason_STOP_REASON_END_TURN || reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE ||
+		reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED
+	if calls && regular {
+		word = "tool_calls"
+	}
+	if word == "tool_calls" && (deprecated || nativeWord == functionCallName) {
+		word = functionCallName
+	}
+	switch reason {
+	case genwayv1.StopReason_STOP_REASON_ERROR, genwayv1.StopReason_STOP_REASON_OTHER, genwayv1.StopReason_STOP_REASON_PAUSE,
+		genwayv1.StopReason_STOP_REASON_REFUSAL, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
+	default:
+		return word, ""
+	}
+	if nativeWord == word || member.Native(protocol, fields, "native_finish_reason") != nil {
+		return word, ""
+	}
+	return word, nativeWord
+}
+
+// hasCalls reports whether the parts have a tool call.
+func hasCalls(parts []*genwayv1.Part) bool {
+	for _, p := range parts {
+		if p.GetToolCall() != nil || p.GetOpaque() != nil && marked(p.NativeFields, toolCallsName) {
+			return true
+		}
+	}
+	return false
+}
+
+func decodeLogprobs(list []tokenLogprob) []*genwayv1.TokenLogprob {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]*genwayv1.TokenLogprob, len(list))
+	for i, l := range list {
+		out[i] = &genwayv1.TokenLogprob{Token: l.Token, Logprob: l.Logprob, Utf8: l.Bytes}
+		if l.TopLogprobs != nil {
+			out[i].Top = decodeLogprobs(*l.TopLogprobs)
+		}
+	}
+	return out
+}
+
+// encodeLogprobs writes tokens with their alternatives, which the SDK demands
+// even when there are none, and alternatives without.
+func encodeLogprobs(list []*genwayv1.TokenLogprob, withTop bool) []tokenLogprob {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]tokenLogprob, len(list))
+	for i, l := range list {
+		out[i] = tokenLogprob{Token: l.Token, Logprob: codec.Logprob(l.Logprob), Bytes: l.Utf8}
+		if withTop {
+			top := encodeLogprobs(l.Top, false)
+			if top == nil {
+				top = []tokenLogprob{}
+			}
+			out[i].TopLogprobs = &top
+		}
+	}
+	return out
+}
+
+// logprobsOf gathers the log probabilities of a candidate's parts; nil when there
+// are none.
+func logprobsOf(parts []*genwayv1.Part) *logprobs {
+	var text, refusal []*genwayv1.TokenLogprob
+	for _, p := range parts {
+		text = append(text, p.GetText().GetLogprobs()...)
+		refusal = append(refusal, p.GetRefusal().GetLogprobs()...)
+	}
+	return newLogprobs(text, refusal)
+}
+
+func newLogprobs(text, refusal []*genwayv1.TokenLogprob) *logprobs {
+	if len(text) == 0 && len(refusal) == 0 {
+		return nil
+	}
+	return &logprobs{Content: encodeLogprobs(text, true), Refusal: encodeLogprobs(refusal, true)}
 }

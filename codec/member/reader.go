@@ -2,6 +2,7 @@ package member
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"sync"
 
@@ -234,3 +235,185 @@ var inName = func() (is [256]bool) {
 	}
 	return is
 }()
+
+// Object is the progress of a Reader through the members of one object. The zero value is
+// ready for Open. The generated code of the codecs goes through an object like this:
+//
+//	var o member.Object
+//	for r.Open(&o); o.More; r.Next(&o) {
+//		if !v.readMember(r, &o) { // by o.Name
+//			return false
+//		}
+//	}
+//	return r.Close(&o)
+type Object struct {
+	// Name is that of the member whose value is next, a part of the body.
+	Name []byte
+	// More reports whether there is such a member.
+	More bool
+	ok   bool
+	// opened says that others is in use.
+	opened bool
+	// seen has a bit for each known member, others the names of all other members.
+	seen   uint64
+	others scope
+	name   span
+}
+
+// Open enters the object that is next.
+func (r *Reader) Open(o *Object) {
+	o.More, o.ok = r.enter('{')
+	r.advance(o)
+}
+
+// Next goes to the next member, or leaves the object.
+func (r *Reader) Next(o *Object) {
+	o.More, o.ok = r.after('}')
+	r.advance(o)
+}
+
+// advance reads the name of the next member.
+func (r *Reader) advance(o *Object) {
+	if !o.More {
+		return
+	}
+	if o.name, o.ok = r.name(); !o.ok {
+		o.More = false
+		return
+	}
+	o.Name = r.b[o.name.from:o.name.to]
+}
+
+// Close reports whether the object was read to its end.
+func (r *Reader) Close(o *Object) bool {
+	if o.opened {
+		r.names.close(o.others)
+	}
+	return o.ok
+}
+
+// Once notes a known member by its number; false when the object had it before.
+func (o *Object) Once(number uint) bool {
+	bit := uint64(1) << number
+	first := o.seen&bit == 0
+	o.seen |= bit
+	return first
+}
+
+// Other adds a member that no field is for to the others of its object.
+func (r *Reader) Other(o *Object, to *jsontext.Value) bool {
+	if !r.unique(o) {
+		return false
+	}
+	value, ok := r.Value()
+	return ok && value.Extra(to, o.Name)
+}
+
+// Skip passes over a member that no field is for.
+func (r *Reader) Skip(o *Object) bool {
+	if !r.unique(o) {
+		return false
+	}
+	_, ok := r.Value()
+	return ok
+}
+
+// unique notes the name of another member; false when the object had it before.
+func (r *Reader) unique(o *Object) bool {
+	if !o.opened {
+		o.opened, o.others = true, r.names.open()
+	}
+	return r.names.add(r.b, &o.others, o.name)
+}
+
+// names are the names of all objects that are open, the innermost last, to find
+// duplicates by. They are held in place, as pointers into itself would put all of it on
+// the heap.
+type names struct {
+	first [32]span
+	more  []span
+	n     int
+}
+
+// scope is those of one of them: all from the first on.
+type scope struct {
+	from int
+	many map[string]struct{}
+}
+
+// few is how many names of an object are compared one by one.
+const few = 32
+
+func (n *names) open() scope { return scope{from: n.n} }
+
+func (n *names) close(s scope) {
+	n.n = s.from
+	n.more = n.more[:max(n.n-len(n.first), 0)]
+}
+
+func (n *names) at(i int) span {
+	if i < len(n.first) {
+		return n.first[i]
+	}
+	return n.more[i-len(n.first)]
+}
+
+func (n *names) push(name span) {
+	if n.n < len(n.first) {
+		n.first[n.n] = name
+	} else {
+		n.more = append(n.more, name)
+	}
+	n.n++
+}
+
+// add notes a name of the innermost object, unless it was there.
+func (n *names) add(b []byte, s *scope, name span) bool {
+	text := b[name.from:name.to]
+	if s.many != nil {
+		_, there := s.many[string(text)]
+		s.many[string(text)] = struct{}{}
+		return !there
+	}
+	for i := s.from; i < n.n; i++ {
+		if other := n.at(i); bytes.Equal(b[other.from:other.to], text) {
+			return false
+		}
+	}
+	n.push(name)
+	if n.n-s.from > few {
+		s.many = make(map[string]struct{}, 4*few)
+		for i := s.from; i < n.n; i++ {
+			other := n.at(i)
+			s.many[string(b[other.from:other.to])] = struct{}{}
+		}
+	}
+	return true
+}
+
+// words are short strings that were read lately: the names of roles, types and models
+// that are in body after body need no memory of their own.
+type words [128]string
+
+// maxWord bounds the strings that are kept.
+const maxWord = 48
+
+// text returns a string that says what is in b.
+func (w *words) text(b []byte) string {
+	var mix uint64
+	switch n := len(b); {
+	case n == 0 || n > maxWord:
+		return string(b)
+	case n >= 8:
+		mix = binary.LittleEndian.Uint64(b) ^ binary.LittleEndian.Uint64(b[n-8:])<<1
+	case n >= 4:
+		mix = uint64(binary.LittleEndian.Uint32(b)) ^ uint64(binary.LittleEndian.Uint32(b[n-4:]))<<17
+	default:
+		mix = uint64(b[0]) ^ uint64(b[n/2])<<8 ^ uint64(b[n-1])<<16
+	}
+	place := &w[mix*0x9e3779b97f4a7c15>>57]
+	if *place != string(b) {
+		*place = string(b)
+	}
+	return *place
+}

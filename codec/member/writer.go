@@ -1,9 +1,12 @@
 package member
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // Writer appends JSON text, members in the order of the calls. It needs no reflection,
@@ -198,4 +201,126 @@ func (w *Writer) BoolOpt(name string, b *bool) {
 	if b != nil {
 		w.Bool(name, *b)
 	}
+}
+
+// String writes a string; what is not UTF-8 in it becomes U+FFFD.
+func (w *Writer) String(s string) {
+	w.comma()
+	w.buf = AppendQuote(w.buf, s)
+}
+
+// Str writes a string.
+func (w *Writer) Str(name, s string) {
+	w.Key(name)
+	w.buf = AppendQuote(w.buf, s)
+}
+
+// StrOpt leaves out what is empty.
+func (w *Writer) StrOpt(name, s string) {
+	if s != "" {
+		w.Str(name, s)
+	}
+}
+
+// StrOrNull writes null for no string.
+func (w *Writer) StrOrNull(name string, s *string) {
+	if s == nil {
+		w.Null(name)
+		return
+	}
+	w.Str(name, *s)
+}
+
+// StrsOpt writes an array of strings unless it is empty.
+func (w *Writer) StrsOpt(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	w.List(name)
+	for _, s := range list {
+		w.String(s)
+	}
+	w.EndList()
+}
+
+// Base64 writes bytes as standard base64.
+func (w *Writer) Base64(name string, data []byte) {
+	w.Key(name)
+	w.buf = append(w.buf, '"')
+	w.buf = append(AppendBase64(w.buf, data), '"')
+}
+
+// DataURL writes media as DataURL spells it.
+func (w *Writer) DataURL(name string, m *genwayv1.Media) {
+	data, ok := m.GetSource().(*genwayv1.Media_Data)
+	if !ok {
+		w.Str(name, m.GetUrl())
+		return
+	}
+	mediaType := m.GetMediaType()
+	if mediaType == "" {
+		mediaType = "application/octet-stream"
+	}
+	w.Str(name, "data:"+mediaType+";base64,")
+	w.buf = append(AppendBase64(w.buf[:len(w.buf)-1], data.Data), '"')
+}
+
+// StrPtr leaves out what is not there.
+func (w *Writer) StrPtr(name string, s *string) {
+	if s != nil {
+		w.Str(name, *s)
+	}
+}
+
+// StringMapOpt writes an object of strings, in the order of their names, unless it is
+// empty.
+func (w *Writer) StringMapOpt(name string, all map[string]string) {
+	if len(all) == 0 {
+		return
+	}
+	w.Object(name)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		w.KeyOf(key)
+		w.String(all[key])
+	}
+	w.End()
+}
+
+// WriteList writes an array of objects; null for a nil list.
+func WriteList[T any](w *Writer, name string, list []T, write func(*T, *Writer)) {
+	if list == nil {
+		w.Null(name)
+		return
+	}
+	WriteArray(w, name, list, write)
+}
+
+// WriteArray is WriteList with an empty array for a nil list.
+func WriteArray[T any](w *Writer, name string, list []T, write func(*T, *Writer)) {
+	w.List(name)
+	for i := range list {
+		write(&list[i], w)
+	}
+	w.EndList()
+}
+
+// StrsArray writes an array of strings.
+func (w *Writer) StrsArray(name string, list []string) {
+	w.List(name)
+	for _, s := range list {
+		w.String(s)
+	}
+	w.EndList()
+}
+
+// IntsOpt writes an array of whole numbers unless it is empty.
+func IntsOpt[T ~int | ~int32 | ~int64 | ~uint8](w *Writer, name string, list []T) {
+	if len(list) == 0 {
+		return
+	}
+	w.List(name)
+	for _, n := range list {
+		w.Element(int64(n))
+	}
+	w.EndList()
 }

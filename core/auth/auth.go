@@ -8,16 +8,24 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/internal/certs"
 	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
 )
 
 // Keys finds the principal of a key. *keys.Service is one.
@@ -125,3 +133,108 @@ func metadataOf(ctx context.Context, name string) string {
 
 // ReasonKeysUnavailable is the reason of calls whose key cannot be looked up.
 const ReasonKeysUnavailable = "KEYS_UNAVAILABLE"
+
+// Trust says whether a call comes from an edge. What an edge says of its callers
+// (their protocol, their bodies) is believed; a direct caller could otherwise
+// smuggle a body past admission.
+type Trust func(ctx context.Context) bool
+
+// SecretKey is the metadata in which an edge shows the shared secret.
+const SecretKey = "genway-edge-secret" //nolint:gosec // the name of the metadata, not a secret
+
+// TrustAll is for a channel inside the process.
+func TrustAll(context.Context) bool { return true }
+
+// TrustSecret trusts peers that know the shared secret. An empty secret trusts none.
+func TrustSecret(secret string) Trust {
+	want := sha256.Sum256([]byte(secret))
+	return func(ctx context.Context) bool {
+		got := sha256.Sum256([]byte(metadataOf(ctx, SecretKey)))
+		return secret != "" && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	}
+}
+
+// TrustUnixSocket trusts peers on the core's unix socket, to which only its own user
+// may connect.
+func TrustUnixSocket(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	return ok && p.Addr != nil && p.Addr.Network() == "unix"
+}
+
+// TrustCertificate trusts callers with a certificate that the listener has verified and
+// that is of one of the authorities, as of now. The listener may verify certificates of
+// other authorities, too; those make no edge.
+func TrustCertificate(authorities func() []*x509.Certificate) Trust {
+	return func(ctx context.Context) bool {
+		for _, chain := range verified(ctx) {
+			last := chain[len(chain)-1]
+			if slices.ContainsFunc(authorities(), last.Equal) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// verified gives the chains of the certificate of a connection's other end that the
+// listener has verified; none without one.
+func verified(ctx context.Context) [][]*x509.Certificate {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok {
+		return nil
+	}
+	return info.State.VerifiedChains
+}
+
+// TrustAny trusts whom one of the given does.
+func TrustAny(trusts ...Trust) Trust {
+	return func(ctx context.Context) bool {
+		for _, t := range trusts {
+			if t(ctx) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// AddressKey is the metadata in which an edge names its caller's address, with or
+// without a port.
+const AddressKey = "genway-client"
+
+// AddressOf gives the address a call comes from: as an edge reports it for its callers,
+// the connection's own for direct ones. It is the zero Addr where none is known.
+func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
+	text := ""
+	if caller.Edge {
+		text = metadataOf(ctx, AddressKey)
+	} else if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		text = p.Addr.String()
+	}
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr()
+	}
+	address, _ := netip.ParseAddr(text)
+	return address
+}
+
+// CertificateKey is the metadata in which an edge sends the names of the certificate that
+// its caller has shown and that is of an authority, a value each, as certs.Names gives them.
+const CertificateKey = "genway-client-certificate"
+
+// CertificateOf gives the names of the certificate that a caller has shown: as an edge
+// reports it for its callers, and as the connection has it for direct ones. It is none where none was
+// shown.
+func CertificateOf(ctx context.Context, caller call.Caller) []string {
+	if caller.Edge {
+		return transport.Incoming(ctx, CertificateKey)
+	}
+	if chains := verified(ctx); len(chains) > 0 {
+		return certs.Names(chains[0][0])
+	}
+	return nil
+}

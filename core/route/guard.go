@@ -1,7 +1,11 @@
 package route
 
 import (
+	"cmp"
 	"context"
+	"math/rand/v2"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,6 +13,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
 )
 
@@ -215,4 +220,206 @@ func busy(reason, text string, wait time.Duration) error {
 	e := fault.New(fault.Overloaded, reason, "%s", text)
 	e.RetryAfter = wait
 	return e
+}
+
+// spot is the places of one call: at its upstream, and at the model there.
+type spot struct {
+	upstream place
+	model    place // none where the limits are fixed
+}
+
+// enter takes the places for a call. Where one is missing the call waits if it may; without
+// both there is none, or the caller left.
+func (g *Guard) enter(ctx context.Context, t *turn) (s spot, ok bool) {
+	if !g.limits.Fixed {
+		if s.model, ok = g.models.of(t.model).enter(ctx, t.priority, t.last); !ok {
+			return spot{}, false
+		}
+	}
+	if s.upstream, ok = g.bound.enter(ctx, t.priority, t.last); !ok {
+		if s.model.bound != nil {
+			s.model.leave()
+		}
+		return spot{}, false
+	}
+	return s, true
+}
+
+// leave gives the places up.
+func (s spot) leave() {
+	s.upstream.leave()
+	if s.model.bound != nil {
+		s.model.leave()
+	}
+}
+
+// judged books whether the call was refused for an overload. It reports whether it was, so
+// that it is no failure: a 503 that says nothing else may be a refusal while others are
+// answered, and is a failure where fewer calls do not help.
+func (s spot) judged(err error) (refused bool) {
+	kind := refusalOf(err)
+	if s.model.bound == nil {
+		return kind == overloadedNow
+	}
+	if kind == noRefusal {
+		s.model.worked()
+		return false
+	}
+	hopeless := s.model.refused(time.Now())
+	return kind == overloadedNow || !hopeless
+}
+
+// report has the guard's queues counted in crowd while they are not empty. A guard is reported
+// to the first router that has it.
+func (g *Guard) report(crowd *atomic.Int64) {
+	if g == nil {
+		return
+	}
+	g.bound.report(crowd)
+	g.models.report(crowd)
+}
+
+// full reports whether a call for a model would find neither a place nor one in a queue.
+func (g *Guard) full(model string, p overload.Priority) bool {
+	return g.bound.full(p) || g.models.known(model).full(p)
+}
+
+// Full gives the refusal of a request all of whose targets are at their bound, with as many
+// calls waiting as may: it would be refused anyway, and costs less here. Nil says nothing.
+func (r *Router) Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error {
+	if r.crowd.Load() == 0 {
+		return nil
+	}
+	route, _ := r.table.Load().find(protocol, model)
+	if route == nil {
+		return nil
+	}
+	some := false
+	for _, targets := range [][]Target{route.first(protocol, images), serving(route.Fallback, images)} {
+		for _, t := range targets {
+			if t.Guard == nil || !t.Guard.full(cmp.Or(t.Model, model), p) {
+				return nil
+			}
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return errBusy
+}
+
+// refusal says whether an upstream has refused a call because it has too much to do. That is
+// no failure: fewer calls, or later ones, are answered.
+type refusal int
+
+const (
+	// noRefusal is an answer, or a failure.
+	noRefusal refusal = iota
+	// overloadedNow is a refusal that says so: 429, 529, overloaded_error, or a 503 with
+	// Retry-After or with a text of overload. It never counts against the circuit breaker.
+	overloadedNow
+	// unavailable is a 503 that says nothing else. It may be a refusal, or an upstream that
+	// is down.
+	unavailable
+)
+
+// refusalOf classifies the error of a call.
+func refusalOf(err error) refusal {
+	if err == nil {
+		return noRefusal
+	}
+	f := fault.From(err)
+	switch {
+	case f.Kind == fault.RateLimited || f.Kind == fault.Overloaded:
+		return overloadedNow
+	case f.Kind != fault.Unavailable || f.Status != http.StatusServiceUnavailable:
+		return noRefusal
+	case f.RetryAfter > 0 || saysOverload(f):
+		return overloadedNow
+	}
+	return unavailable
+}
+
+// saysOverload reports whether an upstream's error names an overload. The vendors' words:
+// OpenAI's server_is_overloaded and "currently overloaded", Anthropic's overloaded_error,
+// Google's "The model is overloaded" and RESOURCE_EXHAUSTED, vLLM's and TGI's "overloaded".
+func saysOverload(f *fault.Error) bool {
+	text := strings.ToLower(f.NativeType + " " + f.NativeCode + " " + f.Message)
+	for _, words := range [...]string{"overload", "rate limit", "rate_limit", "too many requests", "resource_exhausted", "at capacity"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Each call earns a part of a retry, up to a few in stock: when all fail, retries add
+// a tenth to the load and no more.
+const (
+	retriesEarned = 0.1
+	retriesKept   = 10
+)
+
+// judged is the verdict of a call on its upstream. A failure that the request is to blame for
+// never counts against the upstream, and a call whose caller left, or would not wait, gives no
+// verdict. One that has not answered by the route's deadline, which ctx has, failed;
+// unless it is a stream that had content.
+func (t *turn) judged(ctx context.Context, err error) verdict {
+	switch {
+	case err == nil:
+		return works
+	case t.caller.Err() != nil, ctx.Err() != nil && t.streamed && t.record.AnswerBegun():
+		return nothing
+	}
+	f := fault.From(err)
+	if f.Reason == upstream.ReasonAnswersFull {
+		return nothing
+	}
+	switch f.Kind { //nolint:exhaustive // all others are not its fault
+	case fault.BadUpstream, fault.Unavailable, fault.Overloaded, fault.Timeout:
+		return fails
+	case fault.Cancelled:
+		return nothing
+	}
+	return works
+}
+
+// retryable reports whether the same upstream may answer at once where it failed. One
+// that says how long to wait, or took all the time there was, will not.
+func retryable(err error) bool {
+	f := fault.From(err)
+	switch f.Kind { //nolint:exhaustive // all others would fail again
+	case fault.BadUpstream, fault.Unavailable, fault.Overloaded:
+		return f.RetryAfter == 0
+	}
+	return false
+}
+
+func (g *Guard) earn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.budget = min(retriesKept, g.budget+retriesEarned)
+}
+
+func (g *Guard) spend() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.budget < 1 {
+		return false
+	}
+	g.budget--
+	return true
+}
+
+// wait waits for a random time; false when the caller has left by then.
+func (g *Guard) wait(ctx context.Context) bool {
+	timer := time.NewTimer(g.limits.Backoff/2 + rand.N(g.limits.Backoff)) //nolint:gosec // a wait, no secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

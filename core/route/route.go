@@ -9,10 +9,14 @@ package route
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/capture"
@@ -22,6 +26,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/telemetry/instrument"
 )
 
 // Route sends models to targets.
@@ -217,4 +222,245 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	}
 	a.sendHeaders(ctx, record.Headers)
 	return err
+}
+
+// order gives the targets that can serve a request, in the order they are tried: those that
+// share the load, by the strategy; then the fallback.
+func (r *Route) order(q request) []Target {
+	first, then := r.share(r.first(q.protocol, q.images), q), serving(r.Fallback, q.images)
+	if len(then) == 0 {
+		return first
+	}
+	return slices.Concat(first, then)
+}
+
+// first gives the targets that share a request's load: those that speak the caller's
+// protocol, or where there is none all others. A route of one upstream for each
+// protocol passes requests through: no target stands in for another unless the operator
+// configures it as a fallback.
+func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
+	able := serving(r.Targets, images)
+	if protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		return able
+	}
+	if same := those(able, func(t *Target) bool { return t.Protocol == protocol }); len(same) > 0 {
+		return same
+	}
+	return able
+}
+
+// serving gives the targets that serve images, or text.
+func serving(targets []Target, images bool) []Target {
+	return those(targets, func(t *Target) bool { return t.serves(images) })
+}
+
+// those gives the targets that are as asked for, which are not to be changed: mostly they
+// all are.
+func those(targets []Target, are func(*Target) bool) []Target {
+	all := true
+	for i := range targets {
+		all = all && are(&targets[i])
+	}
+	if all {
+		return targets
+	}
+	var some []Target
+	for i := range targets {
+		if are(&targets[i]) {
+			some = append(some, targets[i])
+		}
+	}
+	return some
+}
+
+// serves reports whether the target is for images, or for text: the protocols of
+// vendors are for one of them.
+func (t *Target) serves(images bool) bool {
+	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == protocol.Of(t.Protocol).Images
+}
+
+// draw orders targets at random, each place by the weights of those left.
+func draw(targets []Target) []Target {
+	if len(targets) <= 1 {
+		return targets
+	}
+	left := slices.Clone(targets)
+	for i := range left {
+		total := 0
+		for _, t := range left[i:] {
+			total += cmp.Or(t.Weight, 1)
+		}
+		at := rand.IntN(total) //nolint:gosec // a share of the load, no secret
+		for j := i; j < len(left); j++ {
+			if at -= cmp.Or(left[j].Weight, 1); at < 0 {
+				left[i], left[j] = left[j], left[i]
+				break
+			}
+		}
+	}
+	return left
+}
+
+// Capture gives the rule of a request's route for capturing bodies; nil for none.
+func (r *Router) Capture(protocol genwayv1.Protocol, model string) *capture.Rule {
+	t := r.table.Load()
+	if !t.captures {
+		return nil
+	}
+	if route, _ := t.find(protocol, model); route != nil {
+		return route.Capture
+	}
+	return nil
+}
+
+// capture captures the message that a target is asked, if it takes the contract's messages. What
+// others are sent, their adapters know.
+func (a attempt) capture(ctx context.Context, message captured) {
+	c := call.Of(ctx).Capture
+	if c == nil || a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		return
+	}
+	switch m := message.(type) {
+	case *genwayv1.GenerateTextRequest:
+		shown := codec.Shared(m)
+		shown.Wire = nil
+		c.Message(capture.UpstreamRequest, a.Name, shown)
+	case *genwayv1.GenerateImageRequest:
+		shown := codec.Shared(m)
+		shown.Wire = nil
+		c.Message(capture.UpstreamRequest, a.Name, shown)
+	}
+}
+
+// captured is a request for text or for images.
+type captured interface{ GetWire() *genwayv1.WireMessage }
+
+// inference gives the labels of the metrics of an attempt at the target. The model is that of
+// the configuration: where it leaves the name to callers, the pattern of the route stands for
+// it.
+func (t *Target) inference(r *Route, q request) instrument.Inference {
+	names := protocol.Of(t.Protocol).Telemetry
+	operation := names.Operation
+	switch {
+	case q.counted:
+		operation = instrument.CountTokens
+	case q.images:
+		operation = protocol.OperationGenerateContent
+	}
+	return instrument.Inference{Operation: operation, Provider: names.Provider, Model: cmp.Or(t.Model, r.Model), Route: r.Model, Upstream: t.Name}
+}
+
+// Breakers calls yield with each upstream that has a circuit breaker, and its state: 0
+// closed, 1 half-open, 2 open.
+func (r *Router) Breakers(yield func(upstream string, state int)) {
+	seen := map[*Guard]bool{}
+	for _, route := range r.table.Load().routes {
+		for _, targets := range [][]Target{route.Targets, route.Fallback} {
+			for i := range targets {
+				if g := targets[i].Guard; g != nil && g.breaker != nil && !seen[g] {
+					seen[g] = true
+					yield(targets[i].Name, g.breaker.state())
+				}
+			}
+		}
+	}
+}
+
+// shaved gives a context that ends a little ahead of the caller's deadline, if there
+// is one, so that the caller still gets our own error that the time is up: a twentieth of
+// what is left, within bounds. Each server on the way takes its own.
+func shaved(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	left := time.Until(deadline)
+	return context.WithDeadline(ctx, deadline.Add(-min(max(left/20, leastShave), mostShave)))
+}
+
+const (
+	leastShave = 5 * time.Millisecond
+	mostShave  = 250 * time.Millisecond
+)
+
+// bounded gives a context that ends after most; 0 is no bound.
+func bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	if most <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, most)
+}
+
+// errShare ends a call that has not begun its answer in its target's share of the time.
+var errShare = fmt.Errorf("route: the target's share of the time is over: %w", context.DeadlineExceeded)
+
+// share gives the time by which one of the targets that are left must have begun its
+// answer, so that each of them has the same share of what is left until the route's
+// deadline. The last has all of it: then the time is zero, as without a deadline.
+func share(deadline time.Time, targets int) time.Time {
+	if deadline.IsZero() || targets <= 1 {
+		return time.Time{}
+	}
+	now := time.Now()
+	return now.Add(deadline.Sub(now) / time.Duration(targets))
+}
+
+// UpstreamState is how an upstream is at a moment.
+type UpstreamState struct {
+	// Target is one of those that have it; its model and its weight are of no meaning.
+	Target Target
+	// Breaker is 0 while the circuit breaker is closed, 1 while it is half-open, 2 while it is
+	// open, and -1 without one.
+	Breaker int
+	// Unfit says that the upstream fails its checks.
+	Unfit bool
+	// InFlight calls are under way, Waiting calls wait for a place, and Most may be under way;
+	// 0 is no bound.
+	InFlight, Waiting, Most int
+	// Routes are the patterns of those that have it.
+	Routes []string
+}
+
+// Upstreams gives the upstreams of the routes, by name.
+func (r *Router) Upstreams() []UpstreamState {
+	states := map[string]*UpstreamState{}
+	for _, route := range r.table.Load().routes {
+		for _, t := range slices.Concat(route.Targets, route.Fallback) {
+			s := states[t.Name]
+			if s == nil {
+				s = &UpstreamState{Target: t, Breaker: -1}
+				t.Guard.state(s)
+				states[t.Name] = s
+			}
+			if !slices.Contains(s.Routes, route.Model) {
+				s.Routes = append(s.Routes, route.Model)
+			}
+		}
+	}
+	list := make([]UpstreamState, 0, len(states))
+	for _, s := range states {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b UpstreamState) int { return strings.Compare(a.Target.Name, b.Target.Name) })
+	return list
+}
+
+// Routes gives the routes, in the order in which they are tried. They are not to be changed.
+func (r *Router) Routes() []Route { return r.table.Load().routes }
+
+// state fills in the state of the upstream; a nil Guard sets nothing.
+func (g *Guard) state(s *UpstreamState) {
+	if g == nil {
+		return
+	}
+	if g.breaker != nil {
+		s.Breaker = g.breaker.state()
+	}
+	s.Unfit = g.unfit.Load()
+	g.bound.mu.Lock()
+	defer g.bound.mu.Unlock()
+	s.InFlight, s.Waiting, s.Most = g.bound.underWay, g.bound.queue.size(), g.bound.most
+	if lowered := g.bound.limit(time.Now()); g.bound.reached > 0 {
+		s.Most = lowered
+	}
 }

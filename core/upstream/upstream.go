@@ -9,6 +9,8 @@ package upstream
 import (
 	"context"
 
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
 )
@@ -61,3 +63,25 @@ type Send func(*genwayv1.StreamGenerateTextResponse) error
 
 // SendImage does so for a stream of images.
 type SendImage func(*genwayv1.StreamGenerateImageResponse) error
+
+// FlowOf gives the bytes of output text in one event of a stream: what is shown, thought
+// or written as the arguments of a tool call. Upstreams report usage at the end; of a
+// stream that ends before it, this is what the usage is estimated by.
+func FlowOf(ev *genwayv1.StreamGenerateTextResponse) int {
+	d := ev.GetPartDelta()
+	if d == nil {
+		return 0
+	}
+	return len(d.GetText()) + len(d.GetThinking()) + len(d.GetSummary().GetText()) + len(d.GetArgumentsJson()) + len(d.GetInput()) + len(d.GetRefusal()) + len(d.GetTranscript())
+}
+
+// Lossless refuses a call that would lose something, if it is strict. It is asked
+// ahead of the upstream wherever the losses are known by then: a refused request
+// should cost nothing.
+func Lossless(ctx context.Context, losses []*genwayv1.Loss) error {
+	if len(losses) == 0 || !call.Of(ctx).Strict {
+		return nil
+	}
+	first := losses[0]
+	return fault.Unsupported(first.GetMember(), "%s cannot be carried to the upstream of this model: %s", first.GetMember(), first.GetReason())
+}

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/genway/genway/telemetry/wideline"
 )
@@ -98,3 +100,164 @@ func (h prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (h prompt) WithGroup(name string) slog.Handler {
 	return prompt{h.Handler.WithGroup(name), h.lines, h.level, wideline.None}
 }
+
+const (
+	// flushEvery is how late a line may reach the log.
+	flushEvery = 50 * time.Millisecond
+	// flushAt is how many bytes are written without waiting for that.
+	flushAt = 32 << 10
+	// mostGathered bounds what waits for a log that takes lines more slowly than they come, in
+	// bytes. Lines that do not fit are lost, and counted.
+	mostGathered = 8 << 20
+	// flushTimeout is how long a warning and the end of a process wait for the log.
+	flushTimeout = time.Second
+)
+
+// lines gathers the lines of a log and writes them together: one system call for the
+// requests of a moment, not two for each. A goroutine of its own writes them, since a write into a full
+// pipe blocks.
+type lines struct {
+	out io.Writer
+	// lostLine gives a line about so many lost ones.
+	lostLine func(lost int64) []byte
+
+	mu    sync.Mutex
+	buf   []byte
+	spare []byte
+	timer *time.Timer
+	armed bool // the timer runs, or its goroutine is about to write
+	// busy says that a goroutine writes, since when it has waited for the log.
+	busy  bool
+	since time.Time
+	// taken and written count the bytes of lines that came and that were written or lost; changed is
+	// closed and replaced when written grows. waiting is how many wait for that.
+	taken, written uint64
+	changed        chan struct{}
+	waiting        int
+	// lost counts lines, reported those of them that a line of the log reports. torn says that the log
+	// ends within a line.
+	lost, reported int64
+	torn           bool
+}
+
+func newLines(out io.Writer) *lines {
+	w := &lines{out: out, changed: make(chan struct{})}
+	w.timer = time.AfterFunc(flushEvery, w.write)
+	w.timer.Stop()
+	return w
+}
+
+// Write takes lines to be written soon, without keys, which callers may have put into a path or a model's name. It never
+// waits for the log.
+func (w *lines) Write(b []byte) (int, error) {
+	n := len(b)
+	if bytes.Contains(b, keyPrefix) {
+		b = keyInLine.ReplaceAll(b, []byte("gwk_"+redacted))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.buf)+len(b) > mostGathered {
+		w.lost += count(b)
+		return n, nil
+	}
+	before := len(w.buf)
+	w.buf = append(w.buf, b...)
+	w.taken += uint64(len(b))
+	switch {
+	case before < flushAt && len(w.buf) >= flushAt:
+		w.arm(0)
+	case !w.armed:
+		w.arm(flushEvery)
+	}
+	return n, nil
+}
+
+// arm has what has gathered written after a time. The caller holds mu.
+func (w *lines) arm(after time.Duration) {
+	w.armed = true
+	w.timer.Reset(after)
+}
+
+// write writes what has gathered, unless another goroutine is at it, which then comes back to it.
+func (w *lines) write() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy {
+		return
+	}
+	w.busy = true
+	for again := len(w.buf) > 0; again; again = len(w.buf) >= flushAt || len(w.buf) > 0 && w.waiting > 0 {
+		w.put()
+	}
+	w.busy = false
+	if w.armed = len(w.buf) > 0; w.armed {
+		w.arm(flushEvery)
+	}
+}
+
+// put writes what has gathered. The caller holds mu, which put releases while it writes.
+func (w *lines) put() {
+	gathered, torn := w.buf, w.torn
+	w.buf, w.spare, w.armed, w.since = w.spare[:0], nil, false, time.Now()
+	w.mu.Unlock()
+	if torn {
+		_, err := w.out.Write([]byte{'\n'})
+		torn = err != nil
+	}
+	n, err := w.out.Write(gathered)
+	w.mu.Lock()
+	w.torn = torn
+	if n > 0 {
+		w.torn = gathered[n-1] != '\n'
+	}
+	w.lost += count(gathered[n:])
+	if err == nil && w.lost > w.reported {
+		line := w.lostLine(w.lost - w.reported)
+		w.buf, w.reported = append(w.buf, line...), w.lost
+		w.taken += uint64(len(line))
+	}
+	if w.written += uint64(len(gathered)); cap(gathered) <= 4*flushAt {
+		w.spare = gathered
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// flush has what has gathered written, and waits for it. It does not wait for a log that has taken
+// nothing for flushTimeout.
+func (w *lines) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	target := w.taken
+	if w.written >= target || w.busy && time.Since(w.since) >= flushTimeout {
+		return
+	}
+	w.waiting++
+	defer func() { w.waiting-- }()
+	if !w.busy {
+		w.arm(0)
+	}
+	late := time.NewTimer(flushTimeout)
+	defer late.Stop()
+	for w.written < target {
+		changed := w.changed
+		w.mu.Unlock()
+		select {
+		case <-changed:
+			w.mu.Lock()
+		case <-late.C:
+			w.mu.Lock()
+			return
+		}
+	}
+}
+
+// missing is how many lines are lost.
+func (w *lines) missing() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
+}
+
+// count gives the number of lines.
+func count(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }

@@ -2,10 +2,18 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 var errEventTooLarge = errors.New("remote: an event of the stream is too large")
@@ -197,4 +205,163 @@ func cutLine(b []byte, ended bool) (line []byte, after int, whole bool) {
 		return nil, 0, false // its line feed may follow
 	}
 	return b[:r], r + 1, true
+}
+
+// maxWithoutContent bounds the bytes of a stream between two events with content of the answer.
+// Comments, pings and events without content keep a call alive, at the upstream's pace: a
+// comment of 25 bytes each second takes a week to reach the bound. Events that repeat a large
+// request (response.in_progress) are within it.
+const maxWithoutContent = 16 << 20
+
+// events gives the events of an answer that is a stream. Their buffer counts as memory of the
+// answer.
+func (a *answer) events() *events {
+	in := newEvents(a.body, int(a.upstream.config.MaxAnswerBytes))
+	in.answer = a
+	return in
+}
+
+// largerBuffer gives a buffer of size bytes that begins with a copy of b. It counts twice: the
+// data of an event is copied out of it.
+func (a *answer) largerBuffer(b []byte, size int) ([]byte, error) {
+	a.buffer = 2 * int64(size)
+	if err := a.hold(a.buffer); err != nil {
+		return nil, err
+	}
+	larger := make([]byte, size)
+	copy(larger, b)
+	a.upstream.config.Memory.discard(int64(len(b)))
+	return larger, nil
+}
+
+// fill reads more of the stream. It fails if too much was read since the last content.
+func (a *answer) fill(in *events) error {
+	if in.withoutContent > maxWithoutContent {
+		return errNoContent
+	}
+	return in.fill()
+}
+
+// weigh counts the memory that an event takes once it is decoded, until the next event is
+// weighed.
+func (a *answer) weigh(event []byte) error {
+	if len(event) < weighed && !a.heavy {
+		return nil
+	}
+	a.heavy = len(event) >= weighed
+	return a.hold(a.buffer + weight(event, true))
+}
+
+// isStream reports whether the answer to a unary call is a stream of events: its Content-Type says
+// so and it is neither JSON nor text, or it begins like one.
+func isStream(h http.Header, raw []byte) bool {
+	if mediaType, _, _ := mime.ParseMediaType(h.Get("Content-Type")); mediaType == "text/event-stream" {
+		return !isJSON(raw) && !isText(h, raw) // both occur with this type
+	}
+	return beginsEvents(raw)
+}
+
+func beginsEvents(raw []byte) bool {
+	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, byteOrderMark), "\r\n")
+	return slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool {
+		return bytes.HasPrefix(raw, []byte(field))
+	})
+}
+
+// isText reports whether an answer is text by its Content-Type and by its content, as a line that
+// an upstream writes for people (genway.v1.WireMessage). A body that begins like JSON, HTML or
+// events is a broken one of those. The type that Go's servers guess for a body without one
+// (http.DetectContentType) does not count.
+func isText(h http.Header, raw []byte) bool {
+	value := h.Get("Content-Type")
+	mediaType, _, err := mime.ParseMediaType(value)
+	if err != nil || value == "text/plain; charset=utf-8" || mediaType != "text/plain" && mediaType != "text/event-stream" {
+		return false
+	}
+	start := bytes.TrimSpace(raw)
+	return len(start) > 0 && !strings.ContainsRune("{[\"<", rune(start[0])) && !isJSON(raw) && !beginsEvents(raw) &&
+		utf8.Valid(raw) && bytes.IndexByte(raw, 0) < 0
+}
+
+// foldStream reads a stream of events as a unary answer. The answer is canonical for callers of
+// the upstream's protocol too, since they did not ask for events.
+func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error) {
+	decoder, in := codec.JoinHalves(u.codec.NewStreamDecoder()), newEvents(bytes.NewReader(raw), len(raw))
+	var accumulator codec.Accumulator
+	var usage *genwayv1.Usage
+	add := func(events []*genwayv1.StreamGenerateTextResponse, err error) error {
+		for _, ev := range events {
+			if started := ev.GetStarted(); started != nil {
+				usage = started.GetUsage()
+			}
+			if err := accumulator.Add(ev); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	err := func() error {
+		for ended := false; ; {
+			f, _, ok := in.next(ended)
+			switch {
+			case ok && len(f.Data) > 0:
+				if err := add(decoder.Decode(f)); err != nil {
+					return err
+				}
+			case ok:
+			case ended:
+				return add(decoder.Close())
+			default:
+				if err := in.fill(); errors.Is(err, io.EOF) {
+					ended = true
+				} else if err != nil {
+					return fault.MalformedAnswer(err)
+				}
+			}
+		}
+	}()
+	if err == nil && !accumulator.Complete() {
+		err = fault.StreamCut()
+	}
+	if err != nil {
+		f := fault.From(u.redactFault(err))
+		f.Usage = cmp.Or(f.Usage, u.cost(f), usage)
+		return nil, f
+	}
+	return accumulator.Response(), nil
+}
+
+// isUnary reports whether the answer to a streamed call begins like a JSON object, as no stream of
+// events does. It fills the buffer of in as far as necessary and takes nothing from it.
+func (a *answer) isUnary(in *events) (bool, error) {
+	for {
+		start := bytes.TrimLeft(bytes.TrimPrefix(in.buf, byteOrderMark), " \t\r\n")
+		if len(start) > 0 {
+			return start[0] == '{', nil
+		}
+		if err := a.fill(in); err != nil {
+			return false, err
+		}
+		if len(in.buf) > uncounted {
+			return false, nil
+		}
+	}
+}
+
+// unary sends a unary answer as the events of a stream.
+func (s *forwarder) unary(a *answer, in *events) error {
+	a.body = io.MultiReader(bytes.NewReader(bytes.Clone(in.buf)), a.body)
+	raw, err := a.whole(true)
+	if err != nil {
+		return s.failure(err)
+	}
+	resp, err := s.upstream.codec.DecodeResponse(raw)
+	if err != nil {
+		declined(s.record, raw, err)
+		return s.failure(s.upstream.redactFault(err))
+	}
+	s.passThrough = false // the caller asked for events, and the upstream has sent none
+	events := codec.Events(resp, nil)
+	s.note(events)
+	return s.send(events, nil)
 }

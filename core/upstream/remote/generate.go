@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -282,4 +283,101 @@ func (u *Upstream) unary(ctx context.Context, op protocol.Operation, model strin
 	}
 	a.keep()
 	return raw, a.header, nil
+}
+
+// ownBody reports whether the caller's body can be sent to the upstream unchanged. It cannot if
+// another upstream has taken part in the conversation: the body then has that upstream's signatures,
+// in envelopes with our prefix, or identifiers that the gateway has made. Only the codecs can read
+// those, and an upstream that verifies signatures or looks items up would refuse the whole request
+// (case R7).
+func (u *Upstream) ownBody(wire *genwayv1.WireMessage, messages []*genwayv1.Message) bool {
+	if !u.speaks(wire) {
+		return false
+	}
+	cannotBe := u.protocol.Upstream.Foreign
+	return !slices.ContainsFunc(messages, func(m *genwayv1.Message) bool {
+		return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool {
+			t := p.GetThinking()
+			return u.foreign(p.GetThoughtSignature()) || u.foreign(t.GetSignature()) || u.foreign(t.GetEncryptedContent()) ||
+				cannotBe != nil && cannotBe(p)
+		})
+	})
+}
+
+// passes is ownBody for a deferred request. It reports false if the body may have signatures or
+// identifiers of another upstream; such a body is decoded.
+func (u *Upstream) passes(req *deferred.Request) bool {
+	return req.Deferred() && u.speaks(req.Head().GetWire()) && !req.Statistics().GetForeign()
+}
+
+func (u *Upstream) foreign(s *genwayv1.Seal) bool {
+	return s != nil && s.GetOrigin() != u.config.Protocol
+}
+
+// gatherResults gives the messages with all results of one turn's tool calls in the message right
+// after it, in the order of the calls, however the caller's protocol distributes them: vendors refuse
+// results in separate turns (case T17). A call without a result gets none. The messages of the
+// argument are not changed.
+func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
+	var out []*genwayv1.Message
+	order := map[string]int{}
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if m.GetRole() == genwayv1.Role_ROLE_ASSISTANT {
+			order = callOrder(m)
+		}
+		end := i + 1
+		for gatherable(m) && end < len(messages) && gatherable(messages[end]) {
+			end++
+		}
+		if gatherable(m) {
+			m = gathered(messages[i:end], order)
+		}
+		out = append(out, m)
+		i = end
+	}
+	return out
+}
+
+// gatherable reports whether a message has tool results and nothing that
+// requires a message of its own.
+func gatherable(m *genwayv1.Message) bool {
+	if m.GetRole() != genwayv1.Role_ROLE_TOOL && m.GetRole() != genwayv1.Role_ROLE_USER || m.GetName() != "" || len(m.GetNativeFields()) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(m.GetParts(), isResult)
+}
+
+func isResult(p *genwayv1.Part) bool { return p.GetToolResult() != nil }
+
+func callOrder(m *genwayv1.Message) map[string]int {
+	order := map[string]int{}
+	for _, p := range m.GetParts() {
+		if call := p.GetToolCall(); call != nil {
+			order[call.GetId()] = len(order)
+		}
+	}
+	return order
+}
+
+// gathered is one message of all: results first, then the other parts.
+func gathered(all []*genwayv1.Message, order map[string]int) *genwayv1.Message {
+	var results, rest []*genwayv1.Part
+	for _, m := range all {
+		for _, p := range m.GetParts() {
+			if isResult(p) {
+				results = append(results, p)
+			} else {
+				rest = append(rest, p)
+			}
+		}
+	}
+	place := func(p *genwayv1.Part) int {
+		if n, ok := order[p.GetToolResult().GetToolCallId()]; ok {
+			return n
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(results, func(a, b *genwayv1.Part) int { return place(a) - place(b) })
+	return &genwayv1.Message{Role: all[0].GetRole(), Parts: append(results, rest...), NativeRole: all[0].GetNativeRole()}
 }
