@@ -237,7 +237,7 @@ func TestBeginning(t *testing.T) {
 		return route.New([]route.Route{one})
 	}
 	ask := func(r *route.Router, protocol genwayv1.Protocol, body string) string {
-		resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}})
+		resp, err := r.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestBeginning(t *testing.T) {
 			}
 		}
 		for _, body := range []string{``, `{`, `[]`, `{"messages":7,"contents":{}}`, `{"messages":[[[]],null,"text"],"contents":[7]}`, turns[2][:40], turns[1][:len(turns[1])-9]} {
-			_, _ = sticks.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}})
+			_, _ = sticks.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}}))
 		}
 	}
 }
