@@ -287,7 +287,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	forgets(first.Id)
-	if len(s.memory.conversations) != maxRemembered || len(s.memory.ids) != mostRemembered {
+	if len(s.memory.conversations) != maxRemembered || len(s.memory.ids) != maxRemembered {
 		t.Errorf("%d conversations of %d ids", len(s.memory.conversations), len(s.memory.ids))
 	}
 }
