@@ -103,7 +103,7 @@ var postgresWords = words{
 	after:  []string{`VACUUM ANALYZE`},
 	empty:  `TRUNCATE ledger`,
 	aside: func(ctx context.Context, conn *sql.Conn) (aside, back []string, err error) {
-		aside, back, err = asides(ctx, conn, `SELECT quote_ident(c.relname), pg_get_indexdef(i.indexrelid) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+		aside, back, err = asides(ctx, conn, `SELECT quote_ident(c.relname), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 			WHERE i.indrelid = 'ledger'::regclass AND NOT i.indisprimary`, `DROP INDEX `)
 		return append(aside, `SET session_replication_role = replica`), append(back, `SET session_replication_role = origin`), err
 	},
