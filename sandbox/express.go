@@ -41,7 +41,7 @@ func wants(req *genwayv1.GenerateTextRequest, modality string) bool {
 	return slices.Contains(req.GetModalities(), modality)
 }
 
-// express returns a text the forms the request wants: in words, or as a tone with the
+// express puts a text into the forms the request wants: in words, or as a tone with the
 // text as its transcript, and beside it a drawing of the prompt.
 func (a *answer) express(c *genwayv1.Candidate, text string) error {
 	if n := a.model.amount.count; n > 0 {

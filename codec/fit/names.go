@@ -145,7 +145,7 @@ func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
 	return nil
 }
 
-// Response returns the calls of a unary answer the caller's names, in place.
+// Response gives the calls of a unary answer the caller's names, in place.
 func (n *Names) Response(resp *genwayv1.GenerateTextResponse) {
 	if n == nil {
 		return

@@ -14,7 +14,7 @@ const (
 	threadNotFound = "thread_not_found"
 )
 
-// threadError returns an error about the thread member the vendor's code. An upstream without threads
+// threadError sets the code of an error about the thread member: the vendor's code. An upstream without threads
 // refuses the member like any that is binding (ReasonUnsupported with Param thread). Since only
 // requests that continue a thread are binding, the thread is unknown, and the client can recover.
 func threadError(err *fault.Error) *fault.Error {
