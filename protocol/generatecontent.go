@@ -33,6 +33,9 @@ var generateContent = Protocol{
 		Listing:           listing.Gemini,
 		// Not documented; Vertex AI and the Gemini API refuse each other's ("Thought signature is not valid").
 		BindsSeals: true,
+		Turns:      "contents",
+		// Google's page on thought signatures.
+		UnsignedCall: "skip_thought_signature_validator",
 	},
 	Models: &Models{
 		Named: `

@@ -37,6 +37,7 @@ var messagesProtocol = Protocol{
 		Foreign:           unsigned,
 		// To an Anthropic organisation, an AWS account or a Google Cloud project (BetaThinkingDroppedInputTransformation).
 		BindsSeals: true,
+		Turns:      "messages",
 		Listing:    listing.Anthropic,
 	},
 	Models: &Models{

@@ -34,8 +34,9 @@ var responsesProtocol = Protocol{
 		Foreign:     func(part *genwayv1.Part) bool { return responses.IsSyntheticID(part.GetId()) },
 		StoresItems: true,
 		// To an organisation (Response.InputTransformation; invalid_encrypted_content).
-		BindsSeals: true,
-		Listing:    listing.OpenAI,
+		BindsSeals:    true,
+		NamesAccounts: true,
+		Listing:       listing.OpenAI,
 	},
 	Models: &Models{
 		Named: `

@@ -28,6 +28,14 @@ type Upstream struct {
 	Foreign func(part *genwayv1.Part) bool
 	// BindsSeals reports that only the account that made a signature or encrypted reasoning can read it.
 	BindsSeals bool
+	// NamesAccounts reports that encrypted values name the account that made them in each body, since callers return
+	// them as they are. Those of other protocols do so in translated bodies alone.
+	NamesAccounts bool
+	// Turns is the member of a body with the turns whose signatures pass unread and name no account.
+	Turns string
+	// UnsignedCall takes the place of the signature of a tool call that is left out, where upstreams refuse a call
+	// without one.
+	UnsignedCall string
 	// StoresItems reports that upstreams store the items of their answers, and that callers
 	// may refer to those instead of sending them.
 	StoresItems bool

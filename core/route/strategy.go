@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Strategy is how the targets of a route share its load. The zero value is ByWeight.
@@ -166,13 +167,8 @@ func whereMade(targets []Target, head *genwayv1.GenerateTextRequest) []Target {
 // texts, as for the next turns if the answer is signed. Where a member besides the texts changes from turn to turn, as a
 // breakpoint of the cache does, the hash does not. "" stands for any other request.
 func beginning(head *genwayv1.GenerateTextRequest) string {
-	var list string
-	switch head.GetWire().GetProtocol() {
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		list = "messages"
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		list = "contents"
-	default:
+	list := protocol.Of(head.GetWire().GetProtocol()).Upstream.Turns
+	if list == "" {
 		return ""
 	}
 	texts, found, signed := sha256.New(), false, false

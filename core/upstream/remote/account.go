@@ -58,7 +58,7 @@ func (u *Upstream) name(s *genwayv1.Seal) {
 // namesAccount reports whether the seals of an answer that is translated are to name their account. Those of responses
 // do already, where the bytes are read: see accountReader.
 func (u *Upstream) namesAccount(record *call.Record) bool {
-	return record.SeveralAccounts && u.Account() != "" && u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES
+	return record.SeveralAccounts && u.Account() != "" && !u.protocol.Upstream.NamesAccounts
 }
 
 // noteTransformations notes what an answer, or an event of one, says of the reasoning of the request that the vendor has
@@ -122,7 +122,7 @@ func noteRefusal(record *call.Record, f *fault.Error) {
 // ownSeals returns the messages with seals as the upstream has made them. One of another account is left out and
 // named, and one that names no account goes as it is. For responses see ownEncrypted.
 func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) []*genwayv1.Message {
-	if u.Account() == "" || u.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
+	if u.Account() == "" || u.protocol.Upstream.NamesAccounts {
 		return messages
 	}
 	messages, _ = codec.RewrittenParts(messages, func(message, i int, p *genwayv1.Part) *genwayv1.Part {
@@ -137,8 +137,8 @@ func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) 
 		}
 		if u.ownSeal(&own.ThoughtSignature, path+".thought_signature", losses) {
 			changed = true
-			if own.ThoughtSignature == nil && p.GetToolCall() != nil && u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
-				own.ThoughtSignature = &genwayv1.Seal{Origin: u.config.Protocol, Value: []byte(unsignedCall)}
+			if unsigned := u.protocol.Upstream.UnsignedCall; unsigned != "" && own.ThoughtSignature == nil && p.GetToolCall() != nil {
+				own.ThoughtSignature = &genwayv1.Seal{Origin: u.config.Protocol, Value: []byte(unsigned)}
 			}
 		}
 		if !changed {
@@ -163,17 +163,13 @@ func (u *Upstream) ownSeal(s **genwayv1.Seal, path string, losses *codec.Losses)
 	return true
 }
 
-// unsignedCall takes the place of the signature of a call that was left out: models of generateContent refuse a call
-// without one, and take this (Google's page on thought signatures).
-const unsignedCall = "skip_thought_signature_validator"
-
 const otherAccount = "another account made it, and only that one can read it"
 
 // ownEncrypted returns a body with its encrypted values as the upstream made them. Items of another account are left
 // out and named; a value that names no account goes as it is.
 func (u *Upstream) ownEncrypted(body []byte, losses *codec.Losses) []byte {
 	account := u.Account()
-	if account == "" || u.config.Protocol != genwayv1.Protocol_PROTOCOL_RESPONSES || !bytes.Contains(body, []byte(codec.AccountPrefix)) {
+	if account == "" || !u.protocol.Upstream.NamesAccounts || !bytes.Contains(body, []byte(codec.AccountPrefix)) {
 		return body
 	}
 	return member.Edit(body, func(depth int, name, value []byte) member.Change {

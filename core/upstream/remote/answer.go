@@ -17,7 +17,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 )
 
@@ -66,7 +65,7 @@ func (a *answer) begin(resp *http.Response) (err error) {
 	if err = a.decode(resp); err == nil && a.captured != nil {
 		a.body = a.captured(a.body)
 	}
-	if account := a.upstream.Account(); err == nil && a.record.SeveralAccounts && a.upstream.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
+	if account := a.upstream.Account(); err == nil && a.record.SeveralAccounts && a.upstream.protocol.Upstream.NamesAccounts {
 		a.size, a.body = -1, &accountReader{below: a.body, mark: []byte(codec.AccountPrefix + account + ".")}
 	}
 	return err
