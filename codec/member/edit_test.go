@@ -50,6 +50,14 @@ func TestEdit(t *testing.T) {
 	if got := edited(deep); got != deep {
 		t.Error("a deep text is changed")
 	}
+	seen := 0
+	member.Edit([]byte(deep), func(_ int, _, value []byte) member.Change {
+		seen += len(value)
+		return member.Change{}
+	})
+	if seen > 32*len(deep) {
+		t.Errorf("a text of %d bytes is read %d times", len(deep), seen/len(deep))
+	}
 }
 
 // What is left is what decoding, changing and comparing find, at any depth and with any blanks.

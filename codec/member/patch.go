@@ -112,12 +112,16 @@ type Change struct {
 // list. depth is 1 for the members of the outermost object.
 type Visit func(depth int, name, value []byte) Change
 
+// maxEditDepth is how deep Edit looks, which reads each value once more at each depth: what callers nest costs no more.
+const maxEditDepth = 16
+
 // Edit returns body, a text that is known to be JSON, with what visit changes of its values, the outer
-// ones first. Every other byte is copied. The result is body itself where nothing is changed, and where
-// it is no JSON.
+// ones first, up to maxEditDepth. Every other byte is copied. The result is body itself where nothing is
+// changed, and where it is no JSON.
 func Edit(body []byte, visit Visit) []byte {
 	e := editor{body: body, visit: visit}
-	if end := e.inside(space(body, 0), 1); end < 0 || e.out == nil {
+	begin := space(body, 0)
+	if end := skipValue(body, begin); end < 0 || !e.inside(begin, end, 1) || e.out == nil {
 		return body
 	}
 	return append(e.out, body[e.copied:]...)
@@ -140,12 +144,11 @@ func (e *editor) put(from, to int, with []byte) {
 	e.copied = to
 }
 
-// inside edits the members or elements of the value at i, and returns its end; -1 where it has none.
-func (e *editor) inside(i, depth int) int {
+// inside edits the members or elements of the value between two places. It returns false where they are no JSON.
+func (e *editor) inside(i, end, depth int) bool {
 	b := e.body
-	end := skipValue(b, i)
-	if end < 0 || b[i] != '{' && b[i] != '[' || depth > maxScanDepth {
-		return end
+	if i == end || b[i] != '{' && b[i] != '[' || depth > maxEditDepth {
+		return true
 	}
 	named, closing := b[i] == '{', b[i]+2 // ] is two behind [, as } behind {
 	kept := -1                            // the end of the last value that is kept
@@ -154,21 +157,21 @@ func (e *editor) inside(i, depth int) int {
 		var name []byte
 		if named {
 			if b[at] != '"' {
-				return -1
+				return false
 			}
 			after := skipString(b, at)
 			if after < 0 {
-				return -1
+				return false
 			}
 			name = b[at+1 : after-1]
 			if value = space(b, after); value >= end || b[value] != ':' {
-				return -1
+				return false
 			}
 			value = space(b, value+1)
 		}
 		after := skipValue(b, value)
 		if after <= value {
-			return -1
+			return false
 		}
 		next := space(b, after)
 		comma := next < end && b[next] == ','
@@ -187,14 +190,14 @@ func (e *editor) inside(i, depth int) int {
 			e.put(value, after, change.With)
 			kept = after
 		default:
-			if e.inside(value, depth+1) < 0 {
-				return -1
+			if !e.inside(value, after, depth+1) {
+				return false
 			}
 			kept = after
 		}
 		at = next
 	}
-	return end
+	return true
 }
 
 // Merge sets the members of extra, the text of a JSON object, on the top level of body. It
