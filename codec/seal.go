@@ -127,8 +127,8 @@ func CutAccount(value []byte) (account string, rest []byte) {
 }
 
 // LastAccount returns the account of a seal in a body of any protocol, which need not be decoded: of the last one
-// in the spelling that the body has; "" for none. The spellings are the value itself, an envelope, and an envelope
-// in standard base64, see SealText.
+// in the spelling that the body has; "" for none. A seal begins a string. The spellings are the value itself, an
+// envelope, and an envelope in standard base64, see SealText.
 func LastAccount(body []byte) (account string) {
 	const (
 		value    = len(AccountPrefix) + maxAccount + 2
@@ -149,13 +149,16 @@ func LastAccount(body []byte) (account string) {
 		}},
 		{base64SealPrefix, func(text []byte) string { return LastAccount(decoded(text, envelope, base64.RawStdEncoding)) }},
 	} {
-		for rest, begins := body, []byte(spelling.begins); ; rest = rest[len(begins):] {
-			i := bytes.Index(rest, begins)
+		begins := []byte(spelling.begins)
+		for at := 0; ; at += len(begins) {
+			i := bytes.Index(body[at:], begins)
 			if i < 0 {
 				break
 			}
-			rest = rest[i:]
-			if found := spelling.account(rest[:min(len(rest), 4*envelope)]); found != "" {
+			if at += i; at > 0 && (body[at-1] != '"' || at > 1 && body[at-2] == '\\') {
+				continue // it is within a text
+			}
+			if found := spelling.account(body[at:min(len(body), at+4*envelope)]); found != "" {
 				account = found
 			}
 		}

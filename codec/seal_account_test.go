@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -38,6 +39,12 @@ func TestLastAccount(t *testing.T) {
 	} {
 		if got := codec.LastAccount([]byte(body)); got != "" {
 			t.Errorf("%q: %q", body, got)
+		}
+	}
+	const text = `{"signature":"genway@` + last + `.s","text":"%s"}`
+	for _, words := range []string{"mail genway@corp.example", `\"genway@corp.example\"`, "genway.responses.Z2Vud2F5QGNvcnAueA", " Z2Vud2F5LnJlc3BvbnNlcy4"} {
+		if got := codec.LastAccount(fmt.Appendf(nil, text, words)); got != last {
+			t.Errorf("beside the text %s: %q", words, got)
 		}
 	}
 }
