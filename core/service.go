@@ -318,6 +318,9 @@ func lost(r *call.Record, losses []*genwayv1.Loss) {
 // separated by commas.
 func lostMembers(r *call.Record) string {
 	members := strings.Join(r.Losses, ",")
+	if len(r.Mismatches) == 0 {
+		return members
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Mismatches)) {
 		if members != "" {
 			members += ","

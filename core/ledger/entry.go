@@ -182,6 +182,9 @@ func termOf(word string) string {
 
 // Words are the words that are not standard.
 func (t Terms) Words() []string {
+	if t == (Terms{}) {
+		return nil
+	}
 	return slices.DeleteFunc([]string{t.ServiceTier, t.Speed, t.InferenceGeo}, func(word string) bool { return word == "" })
 }
 
