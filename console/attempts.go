@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// mostAttempts bounds how many finished attempts are remembered.
-const mostAttempts = 10_000
+// maxAttempts bounds how many finished attempts are remembered.
+const maxAttempts = 10_000
 
 // attempts remembers which sign-ins at an identity provider have been finished, so that none is
 // finished twice.
@@ -29,7 +29,7 @@ func (a *attempts) use(id string, until time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	for len(a.order) > 0 && (len(a.order) >= mostAttempts || a.ends[a.order[0]].Before(now)) {
+	for len(a.order) > 0 && (len(a.order) >= maxAttempts || a.ends[a.order[0]].Before(now)) {
 		delete(a.ends, a.order[0])
 		a.order = a.order[1:]
 	}

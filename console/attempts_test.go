@@ -15,15 +15,15 @@ func TestAttempts(t *testing.T) {
 	if !a.use("first", first) || a.use("first", first) {
 		t.Error("an attempt is not used once")
 	}
-	for i := range 2 * mostAttempts {
+	for i := range 2 * maxAttempts {
 		if !a.use(strconv.Itoa(i), now.Add(10*time.Minute)) {
 			t.Fatalf("after %d attempts there is no room", i)
 		}
 	}
-	if len(a.ends) > mostAttempts {
+	if len(a.ends) > maxAttempts {
 		t.Errorf("%d attempts are remembered", len(a.ends))
 	}
-	if a.use(strconv.Itoa(2*mostAttempts-1), now.Add(10*time.Minute)) {
+	if a.use(strconv.Itoa(2*maxAttempts-1), now.Add(10*time.Minute)) {
 		t.Error("an attempt is used twice")
 	}
 	now = now.Add(11 * time.Minute)

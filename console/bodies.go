@@ -87,7 +87,7 @@ func viewOfBody(b *adminv1.CapturedBody) bodyView {
 	return v
 }
 
-// ofKind gives the last body of a kind; false for none.
+// ofKind returns the last body of a kind; false for none.
 func ofKind(views []bodyView, kinds ...adminv1.BodyKind) (found bodyView, ok bool) {
 	for _, v := range views {
 		for _, kind := range kinds {
@@ -187,7 +187,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&one, a) == nil && json.Compact(&other, b) == nil && bytes.Equal(one.Bytes(), other.Bytes())
 }
 
-// replayed gives the body of a request that can be sent again.
+// replayed returns the body of a request that can be sent again.
 func replayed(r *adminv1.LoggedRequest, views []bodyView) (bodyView, error) {
 	body, ok := ofKind(views, adminv1.BodyKind_BODY_KIND_CALLER_REQUEST, adminv1.BodyKind_BODY_KIND_CONTRACT_REQUEST)
 	_, known := playOf(playLike(r))

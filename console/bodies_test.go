@@ -10,7 +10,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// reader gives the session of a key that reads captured bodies.
+// reader returns the session of a key that reads captured bodies.
 func (f *fixture) reader(t *testing.T, readOnly bool) string {
 	t.Helper()
 	raw, _, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{Policy: keys.Policy{ReadCaptures: true, ReadOnly: readOnly}}})

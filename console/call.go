@@ -94,7 +94,7 @@ func (c *call) fail(err error) {
 	c.show(code, "error.html", http.StatusText(code), data)
 }
 
-// wrongInput gives what the Admin service says is wrong with what somebody typed, if that is it.
+// wrongInput returns what the Admin service says is wrong with what somebody typed, if that is it.
 func wrongInput(err error) (string, bool) {
 	st := status.Convert(err)
 	return st.Message(), st.Code() == codes.InvalidArgument || st.Code() == codes.NotFound

@@ -93,7 +93,7 @@ func (c *call) captureKey(key string, rule *adminv1.CaptureRule) error {
 }
 
 // captureRoute gives a route of the file a rule; nil is none. Where the file cannot be written, it changes nothing
-// and gives the line that the route needs.
+// and returns the line that the route needs.
 func (c *call) captureRoute(number string, rule *adminv1.CaptureRule) (lines string, err error) {
 	file, err := c.admin.GetConfiguration(c.ctx, &adminv1.GetConfigurationRequest{})
 	if err != nil {

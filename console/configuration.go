@@ -94,7 +94,7 @@ func (c *call) configuration() (*configurationPage, error) {
 	return p, nil
 }
 
-// difference gives what one text changes of another, by lines.
+// difference returns what one text changes of another, by lines.
 func difference(oldName, old, newName, text string) (lines []diffLine) {
 	for line := range strings.Lines(string(diff.Diff(oldName, []byte(old), newName, []byte(text)))) {
 		line = strings.TrimSuffix(line, "\n")
@@ -171,7 +171,7 @@ func mistaken(err error) bool {
 	return wrong
 }
 
-// mistakesIn gives what an error says of fields.
+// mistakesIn returns what an error says of fields.
 func mistakesIn(err error) (list []*adminv1.ConfigurationMistake) {
 	st := status.Convert(err)
 	for _, d := range st.Details() {

@@ -32,10 +32,10 @@ type Config struct {
 	// Base is the URL of the JSON side for snippets, without a path; GRPC is HOST:PORT of the
 	// core. Empty ones are left to the reader of the snippet.
 	Base, GRPC string
-	// OpenID gives the identity provider by which people sign in besides keys. Nil is none, and so
+	// OpenID returns the identity provider by which people sign in besides keys. Nil is none, and so
 	// is a nil answer. It may change.
 	OpenID func() *openid.Provider
-	// StartSession makes a session for whom the identity provider vouches for, and gives its key.
+	// StartSession makes a session for whom the identity provider vouches for, and returns its key.
 	// It must be set with OpenID.
 	StartSession func(ctx context.Context, who openid.Identity) (raw string, err error)
 	// Version is the program's.

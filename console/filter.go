@@ -88,7 +88,7 @@ func (c *call) filter() filter {
 	return f
 }
 
-// link gives the URL of a page of the search.
+// link returns the URL of a page of the search.
 func (f filter) link(path, after string) string {
 	with := url.Values{}
 	maps.Copy(with, f.Values)

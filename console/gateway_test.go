@@ -54,7 +54,7 @@ func (g *fakeGateway) note(r sentRequest) {
 	g.sent = append(g.sent, r)
 }
 
-// last gives what was sent last, and how many were.
+// last returns what was sent last, and how many were.
 func (g *fakeGateway) last() (sentRequest, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

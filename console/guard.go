@@ -58,7 +58,7 @@ func (c *Console) hosts(host string) bool {
 	return err == nil
 }
 
-// addressOf gives where a request comes from; the zero Addr for a unix socket.
+// addressOf returns where a request comes from; the zero Addr for a unix socket.
 func addressOf(r *http.Request) netip.Addr {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

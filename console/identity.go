@@ -19,7 +19,7 @@ const attemptCookie = "__Host-genway-sign-in"
 // 4096 bytes, and base64 makes it a third longer.
 const maxReturn = 2500
 
-// provider gives the identity provider in force; nil for none.
+// provider returns the identity provider in force; nil for none.
 func (c *Console) provider() *openid.Provider {
 	if c.config.OpenID == nil {
 		return nil
@@ -27,7 +27,7 @@ func (c *Console) provider() *openid.Provider {
 	return c.config.OpenID()
 }
 
-// attempting gives the cookie of an attempt, or removes it. It is Lax, since the browser comes back
+// attempting returns the cookie of an attempt, or removes it. It is Lax, since the browser comes back
 // from another site.
 func attempting(text string) *http.Cookie {
 	age := int(openid.MaxAge.Seconds())
@@ -105,7 +105,7 @@ func (c *Console) endOpenID(w http.ResponseWriter, r *http.Request) {
 	(&call{console: c, w: w, r: r, ctx: r.Context()}).show(http.StatusOK, "signedin.html", "Signed in", to)
 }
 
-// attempt gives the attempt of the browser's cookie, once.
+// attempt returns the attempt of the browser's cookie, once.
 func (c *Console) attempt(r *http.Request) (openid.Attempt, error) {
 	elsewhere := &openid.RefusedError{Text: "This sign-in did not begin in this browser, or it was finished. Sign in again."}
 	shown, err := r.Cookie(attemptCookie)

@@ -30,7 +30,7 @@ func vouch(t *testing.T) (*fixture, *identity.Provider) {
 	return f, at
 }
 
-// begin starts a sign-in and goes to the identity provider: it gives the cookie that the browser
+// begin starts a sign-in and goes to the identity provider: it returns the cookie that the browser
 // keeps, and the address that it comes back to.
 func (f *fixture) begin(t *testing.T, to string) (attempt *http.Cookie, back string) {
 	t.Helper()
@@ -65,7 +65,7 @@ func (f *fixture) come(t *testing.T, attempt *http.Cookie, back string) answer {
 	return f.do(r)
 }
 
-// sessionOf gives the session's cookie of an answer, and demands that the attempt's is removed.
+// sessionOf returns the session's cookie of an answer, and demands that the attempt's is removed.
 func sessionOf(t *testing.T, got answer) (session *http.Cookie) {
 	t.Helper()
 	removed := false

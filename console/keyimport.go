@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// mostMistakes bounds how many mistakes a page shows.
-const mostMistakes = 20
+// maxMistakes bounds how many mistakes a page shows.
+const maxMistakes = 20
 
 // importColumns are those of genway keys import, but how a key's bodies are captured.
 var importColumns = func() string {
@@ -81,7 +81,7 @@ func importKeys(c *call) error {
 	return nil
 }
 
-// importText gives the CSV of a form: of its file, or what was pasted.
+// importText returns the CSV of a form: of its file, or what was pasted.
 func (c *call) importText() (string, error) {
 	file, _, err := c.r.FormFile("file")
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -120,9 +120,9 @@ func readImport(text string) (list []*adminv1.CreateKeyRequest, lines []int, mis
 		mistakes = append(mistakes, "line 1: the column group is missing")
 	}
 	if len(mistakes) > 0 {
-		return nil, nil, mistakes[:min(len(mistakes), mostMistakes)]
+		return nil, nil, mistakes[:min(len(mistakes), maxMistakes)]
 	}
-	for len(mistakes) < mostMistakes {
+	for len(mistakes) < maxMistakes {
 		cells, err := in.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -204,7 +204,7 @@ func quoted(text string) string {
 // keyAt is how the Admin service names a member of one of the keys.
 var keyAt = regexp.MustCompile(`^keys\[(\d+)\]\.(?:settings\.)?`)
 
-// placed gives the mistakes that the Admin service found, with the lines of the CSV.
+// placed returns the mistakes that the Admin service found, with the lines of the CSV.
 func placed(err error, lines []int) (mistakes []string) {
 	st := status.Convert(err)
 	for _, d := range st.Details() {

@@ -46,7 +46,7 @@ type readCloser struct{ *bytes.Buffer }
 
 func (readCloser) Close() error { return nil }
 
-// made gives the keys of the page that shows them, as its CSV.
+// made returns the keys of the page that shows them, as its CSV.
 func made(t *testing.T, page string) []map[string]string {
 	t.Helper()
 	_, text, _ := strings.Cut(page, `<pre id="made" tabindex="0">`)

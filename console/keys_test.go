@@ -132,7 +132,7 @@ var injections = []string{
 	`javascript:alert(1)`, `--><script>`, `</textarea><b>`, `&lt;b&gt;`, `]]>`, "\u202e<b>",
 }
 
-// active gives what a page has that a browser would run, or load from elsewhere.
+// active returns what a page has that a browser would run, or load from elsewhere.
 func active(page string) (found []string) {
 	for tokens := html.NewTokenizer(strings.NewReader(page)); ; {
 		switch tokens.Next() {

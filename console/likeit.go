@@ -13,7 +13,7 @@ import (
 // these names, and operators run the snippets that they copy.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@+-]{0,127}$`)
 
-// snippetsLike gives requests of the protocol and the model of another, with a body of ours: as curl or grpcurl, and by the SDKs
+// snippetsLike returns requests of the protocol and the model of another, with a body of ours: as curl or grpcurl, and by the SDKs
 // of its group. There are none for a model whose name is not plain.
 func (c *call) snippetsLike(r *adminv1.LoggedRequest) []snippet {
 	p, ok := playOf(playLike(r))

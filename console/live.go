@@ -36,7 +36,7 @@ type liveWriter struct {
 // liveWriters are those that no event needs. A browser has one only while an event is sent to it.
 var liveWriters = sync.Pool{New: func() any { return &liveWriter{event: liveEvent{Rows: []requestRow{}}} }}
 
-// write gives an event's text, which is valid until the next one.
+// write returns an event's text, which is valid until the next one.
 func (w *liveWriter) write(resp *adminv1.WatchRequestsResponse) ([]byte, error) {
 	requests := resp.GetRequests()
 	w.event.Rows = slices.Grow(w.event.Rows[:0], len(requests))[:len(requests)]

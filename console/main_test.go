@@ -150,7 +150,7 @@ func (f *fixture) post(tb testing.TB, session, path string, form url.Values) ans
 	return f.do(request(tb, session, http.MethodPost, path, form))
 }
 
-// signIn gives the session of a key.
+// signIn returns the session of a key.
 func (f *fixture) signIn(tb testing.TB, key string) string {
 	tb.Helper()
 	got := f.post(tb, "", "/sign-in", url.Values{"key": {key}})

@@ -32,8 +32,8 @@ var usagePeriods = []struct {
 }{{"1d", "Today", 1}, {"7d", "7 days", 7}, {"30d", "30 days", 30}, {"90d", "90 days", 90}}
 
 const (
-	// mostDays bounds a period that somebody chooses.
-	mostDays = 366
+	// maxDays bounds a period that somebody chooses.
+	maxDays = 366
 	// hourlyDays is how many days a chart by hour has at most.
 	hourlyDays = 8
 
@@ -75,7 +75,7 @@ func (q usageQuery) link(path, by string) string {
 	return path + "?" + with.Encode()
 }
 
-// then gives the value of the compared period that a value of this one is beside: the same, or as
+// then returns the value of the compared period that a value of this one is beside: the same, or as
 // many days later.
 func (q usageQuery) then(value string) string {
 	if !q.timed() {
@@ -126,8 +126,8 @@ func (c *call) usageQuery() (usageQuery, error) {
 			to = later(from, today)
 		}
 		q.since, q.until = from, to.Add(day)
-		if n := q.days(); n < 1 || n > mostDays {
-			return q, &pageError{http.StatusBadRequest, fmt.Sprintf("The period from %s to %s has %d days; choose 1 to %d.", from.Format(time.DateOnly), to.Format(time.DateOnly), n, mostDays)}
+		if n := q.days(); n < 1 || n > maxDays {
+			return q, &pageError{http.StatusBadRequest, fmt.Sprintf("The period from %s to %s has %d days; choose 1 to %d.", from.Format(time.DateOnly), to.Format(time.DateOnly), n, maxDays)}
 		}
 	} else {
 		q.chosen.Set("period", usagePeriods[q.period].value)
@@ -138,7 +138,7 @@ func (c *call) usageQuery() (usageQuery, error) {
 	return q, nil
 }
 
-// later gives the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

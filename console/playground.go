@@ -61,7 +61,7 @@ func parsePlays(text string) []play {
 	return list
 }
 
-// playOf gives what a form asks for.
+// playOf returns what a form asks for.
 func playOf(protocol string) (play, bool) {
 	i := slices.IndexFunc(plays, func(p play) bool { return p.Protocol == protocol })
 	if i < 0 {
@@ -114,7 +114,7 @@ func showPlayground(c *call) error {
 	if !ok && config.Gateway == nil {
 		chosen, _ = playOf(contract)
 	}
-	p := playgroundPage{play: chosen, Model: form.Get("model"), Streams: true, Most: mostRuns, Base: cmp.Or(config.Base, "https://genway.example"), Reached: c.reaches(chosen)}
+	p := playgroundPage{play: chosen, Model: form.Get("model"), Streams: true, Most: maxRuns, Base: cmp.Or(config.Base, "https://genway.example"), Reached: c.reaches(chosen)}
 	if chosen.Method != "" {
 		p.Base = cmp.Or(config.GRPC, "127.0.0.1:9090")
 	}

@@ -43,7 +43,7 @@ func kinds(list []runLine) string {
 	return strings.Join(names, " ")
 }
 
-// Case X63: the playground sends a body to its own gateway alone, by the key that is shown, and gives what
+// Case X63: the playground sends a body to its own gateway alone, by the key that is shown, and returns what
 // comes as text.
 func TestPlayground(t *testing.T) {
 	f := openScripted(t)

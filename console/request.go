@@ -111,7 +111,7 @@ func stages(resp *adminv1.GetRequestResponse) []chart.Stage {
 	return list
 }
 
-// requestFile gives a request for a report of a bug: without whose it is.
+// requestFile returns a request for a report of a bug: without whose it is.
 func requestFile(c *call) error {
 	resp, err := c.admin.GetRequest(c.ctx, &adminv1.GetRequestRequest{Id: c.r.PathValue("id")})
 	if err != nil {

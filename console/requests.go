@@ -19,7 +19,7 @@ type requestRow struct {
 	Cells   []string `json:"cells"` // of requestColumns
 }
 
-// rowOf gives a request's row.
+// rowOf returns a request's row.
 func rowOf(r *adminv1.LoggedRequest, names map[string]string) (row requestRow) {
 	row.fill(r, names)
 	return row
@@ -113,7 +113,7 @@ func listRequests(c *call) error {
 	return nil
 }
 
-// requestsCSV gives what the page shows, and more of it: up to 1000 requests. The key is its id there, and its
+// requestsCSV returns what the page shows, and more of it: up to 1000 requests. The key is its id there, and its
 // name is the last column.
 func requestsCSV(c *call) error {
 	resp, err := c.requests(c.filter(), csvRows)

@@ -34,7 +34,7 @@ func routesOf(text string) (list []fileRoute) {
 	return list
 }
 
-// routesIn reads a file, and gives its routes.
+// routesIn reads a file, and returns its routes.
 func routesIn(text string) (body yaml.MapSlice, routes []yaml.MapSlice) {
 	if err := yaml.UnmarshalWithOptions([]byte(text), &body, yaml.UseOrderedMap()); err != nil {
 		return nil, nil
@@ -56,7 +56,7 @@ func member(of yaml.MapSlice, name string) any {
 	return nil
 }
 
-// withCapture gives a file in which a route, by its number, has a rule, or none. line is the member as it is to be
+// withCapture returns a file in which a route, by its number, has a rule, or none. line is the member as it is to be
 // written by hand.
 func withCapture(text, number string, rule *adminv1.CaptureRule) (whole, line string, err error) {
 	body, routes := routesIn(text)

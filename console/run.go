@@ -17,13 +17,13 @@ import (
 
 // The bounds of the playground.
 const (
-	// mostRuns is how many requests of one session run at once, and mostAll those of all.
-	mostRuns, mostAll = 4, 32
+	// maxRuns is how many requests of one session run at once, and maxAll those of all.
+	maxRuns, maxAll = 4, 32
 	// runWithin is how long one takes at most, maxAnswer how many bytes of its answer are shown.
 	runWithin = 5 * time.Minute
 	maxAnswer = 8 << 20
-	// mostModel bounds a model's name, in bytes.
-	mostModel = 256
+	// maxModel bounds a model's name, in bytes.
+	maxModel = 256
 	// rowTries and rowEvery say how long the ledger's row is waited for.
 	rowTries, rowEvery = 40, 50 * time.Millisecond
 )
@@ -45,7 +45,7 @@ func newRuns() *runs {
 func (r *runs) begin(session [sha256.Size]byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of[session] >= mostRuns || r.all >= mostAll {
+	if r.of[session] >= maxRuns || r.all >= maxAll {
 		return false
 	}
 	r.of[session]++
@@ -100,7 +100,7 @@ func runPlayground(c *call) error {
 	}
 	session := sha256.Sum256([]byte(c.raw))
 	if !c.console.runs.begin(session) {
-		http.Error(c.w, fmt.Sprintf("There are %d runs of this session, or %d of all, at once already. Wait for one to end.", mostRuns, mostAll), http.StatusTooManyRequests)
+		http.Error(c.w, fmt.Sprintf("There are %d runs of this session, or %d of all, at once already. Wait for one to end.", maxRuns, maxAll), http.StatusTooManyRequests)
 		return nil
 	}
 	defer c.console.runs.end(session)
@@ -144,8 +144,8 @@ func (c *call) runOf() (*run, error) {
 		return nil, &pageError{http.StatusNotFound, "This process has no JSON side. Send the contract, or use the console of genway serve."}
 	}
 	p := &run{call: c, play: chosen, model: strings.TrimSpace(form.Get("model")), body: []byte(form.Get("body")), stream: form.Get("stream") != ""}
-	if len(p.model) > mostModel {
-		return nil, &pageError{http.StatusBadRequest, fmt.Sprintf("The model's name is longer than %d bytes.", mostModel)}
+	if len(p.model) > maxModel {
+		return nil, &pageError{http.StatusBadRequest, fmt.Sprintf("The model's name is longer than %d bytes.", maxModel)}
 	}
 	if strings.Contains(chosen.Path, "{MODEL}") {
 		if p.model == "" {
@@ -173,7 +173,7 @@ func (p *run) tell(e runEvent) error {
 	return p.send(append(line, '\n'))
 }
 
-// row waits for the ledger's row of the request, and gives what it says; nothing where there is none.
+// row waits for the ledger's row of the request, and returns what it says; nothing where there is none.
 func (p *run) row() (id string, facts [][2]string) {
 	if p.id == "" || p.ctx.Err() != nil {
 		return "", nil

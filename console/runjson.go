@@ -84,7 +84,7 @@ func headText(resp *http.Response) string {
 	return resp.Status + "\n" + strings.Join(lines, "\n")
 }
 
-// withModel gives the JSON object with another model at its top level; all else stays as it is.
+// withModel returns the JSON object with another model at its top level; all else stays as it is.
 func withModel(body []byte, model string) ([]byte, bool) {
 	name, err := json.Marshal(model)
 	if err != nil || !json.Valid(body) {

@@ -18,8 +18,8 @@ const (
 	runKeyLeft = 2 * runWithin
 	// playgroundLabel marks these keys.
 	playgroundLabel = "playground"
-	// mostKey bounds a key that is pasted, in bytes.
-	mostKey = 256
+	// maxKey bounds a key that is pasted, in bytes.
+	maxKey = 256
 )
 
 // runKey is a key that was made for a session's runs.
@@ -31,11 +31,11 @@ type runKey struct {
 	end     time.Time
 }
 
-// keyFor gives the key to send a request with: the one that was pasted, which is kept nowhere, or
+// keyFor returns the key to send a request with: the one that was pasted, which is kept nowhere, or
 // for an admin one of the group that ends within the hour.
 func (c *call) keyFor(pasted, group string) (string, error) {
 	switch {
-	case len(pasted) > mostKey || strings.ContainsFunc(pasted, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case len(pasted) > maxKey || strings.ContainsFunc(pasted, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", &pageError{http.StatusBadRequest, "What was pasted is no key."}
 	case pasted != "":
 		return pasted, nil

@@ -14,8 +14,8 @@ const (
 	// knownFor is how long what is known of a session is good for showing it. Rights are
 	// asked of the Admin service with each call.
 	knownFor = 10 * time.Second
-	// mostSessions bounds how many sessions are remembered.
-	mostSessions = 10_000
+	// maxSessions bounds how many sessions are remembered.
+	maxSessions = 10_000
 )
 
 // sessions remembers when each session was used last, by the hash of its key.
@@ -34,7 +34,7 @@ func newSessions(clock func() time.Time) *sessions {
 	return &sessions{clock: clock, by: map[[sha256.Size]byte]*seen{}}
 }
 
-// use notes that a session is used. It reports whether it was idle for too long, and gives the
+// use notes that a session is used. It reports whether it was idle for too long, and returns the
 // session's key if that was asked for a moment ago.
 func (s *sessions) use(raw string) (key *adminv1.Key, idle bool) {
 	s.mu.Lock()
@@ -59,14 +59,14 @@ func (s *sessions) note(raw string, key *adminv1.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock()
-	if len(s.by) >= mostSessions {
+	if len(s.by) >= maxSessions {
 		for k, known := range s.by {
 			if now.Sub(known.last) > idleTimeout {
 				delete(s.by, k)
 			}
 		}
 	}
-	if len(s.by) < mostSessions {
+	if len(s.by) < maxSessions {
 		s.by[sha256.Sum256([]byte(raw))] = &seen{last: now, asked: now, key: key}
 	}
 }

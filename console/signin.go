@@ -21,7 +21,7 @@ const cookieName = "__Host-genway"
 // addressKey is the metadata in which the console names its caller's address.
 const addressKey = "genway-client"
 
-// cookie gives the cookie of a session; it ends with the idle time, and is renewed with each page.
+// cookie returns the cookie of a session; it ends with the idle time, and is renewed with each page.
 func cookie(raw string) *http.Cookie {
 	age := int(idleTimeout.Seconds())
 	if raw == "" {
@@ -30,7 +30,7 @@ func cookie(raw string) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: raw, Path: "/", MaxAge: age, Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// showing gives a context whose calls show the key raw, for a request.
+// showing returns a context whose calls show the key raw, for a request.
 func showing(r *http.Request, raw string) context.Context {
 	md := metadata.Pairs("authorization", "Bearer "+raw)
 	if at := addressOf(r); at.IsValid() {
@@ -168,7 +168,7 @@ func signOut(c *call) error {
 	return nil
 }
 
-// inside gives a path of the console for one that a form or a URL has: never another host.
+// inside returns a path of the console for one that a form or a URL has: never another host.
 func inside(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") || u.Path == "/sign-in" || strings.HasPrefix(u.Path, "/sign-in/") {

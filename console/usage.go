@@ -63,8 +63,8 @@ func (c *call) totalled(since, until time.Time, by adminv1.Dimension) (*adminv1.
 	})
 }
 
-// mostUsageRows is how many rows a page shows; the CSV has all.
-const mostUsageRows = 200
+// maxUsageRows is how many rows a page shows; the CSV has all.
+const maxUsageRows = 200
 
 func showUsage(c *call) error {
 	q, err := c.usageQuery()
@@ -96,8 +96,8 @@ func showUsage(c *call) error {
 		add(p.Total, r.UsageRow)
 		add(p.Past, r.Before)
 	}
-	if p.More = int64(max(0, len(rows)-mostUsageRows)); p.More > 0 {
-		p.Rows = rows[:mostUsageRows]
+	if p.More = int64(max(0, len(rows)-maxUsageRows)); p.More > 0 {
+		p.Rows = rows[:maxUsageRows]
 	}
 	p.draw(q, steps)
 	c.show(200, "usage.html", "Usage", p)
@@ -110,7 +110,7 @@ type usageReport struct {
 	firstEvents, firstEventsPast *adminv1.FirstEvents
 }
 
-// usageRows gives the rows of a report, the most expensive first or in the order of time, with those of
+// usageRows returns the rows of a report, the most expensive first or in the order of time, with those of
 // the period that it is compared with. What only that one has is a row, too.
 func (c *call) usageRows(q usageQuery) (report usageReport, err error) {
 	by := usageBy[q.by]

@@ -19,7 +19,7 @@ type asked struct {
 	by           adminv1.Dimension
 }
 
-// script has reports be those rows by dimension and first day, and gives what was asked for.
+// script has reports be those rows by dimension and first day, and returns what was asked for.
 func (f *fixture) script(rows map[string][]*adminv1.UsageRow) *[]asked {
 	all := &[]asked{}
 	f.scripted.usage = func(req *adminv1.GetUsageRequest) []*adminv1.UsageRow {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// usageCSV gives all rows, with all figures of both periods.
+// usageCSV returns all rows, with all figures of both periods.
 func usageCSV(c *call) error {
 	q, err := c.usageQuery()
 	if err != nil {

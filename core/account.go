@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// begin gives the record of a call that names a model, and a context that carries it. Calls that
+// begin returns the record of a call that names a model, and a context that carries it. Calls that
 // came past the interceptors have no record yet.
 func begin(ctx context.Context, method, model string) (context.Context, *call.Record) {
 	ctx, record := call.Ensure(ctx)
@@ -317,7 +317,7 @@ func (s *Service) spent(a *admission, r *ledger.Result) []ledger.Charge {
 }
 
 // capture begins the capture of an admitted request, with the caller's body, if its key or its
-// route asks for it; else it gives nil. req is what inputOf takes.
+// route asks for it; else it returns nil. req is what inputOf takes.
 func (s *Service) capture(caller call.Caller, model string, req any) *capture.Capture {
 	var ofKey, ofRoute *capture.Rule
 	if caller.Policy != nil {
@@ -396,7 +396,7 @@ func (s *sample) tokens(flow *atomic.Int64) int64 {
 	return amount.Sum(of, frames)
 }
 
-// wordsOf gives the text of an answer in one event of its stream: what tokens are made of.
+// wordsOf returns the text of an answer in one event of its stream: what tokens are made of.
 // Several texts of an event are one. Frames that are passed through have none.
 func wordsOf(ev *genwayv1.StreamGenerateTextResponse) string {
 	switch p := ev.GetPayload().(type) {

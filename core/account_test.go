@@ -103,7 +103,7 @@ func (s *sink) SetHeader(metadata.MD) error  { return nil }
 func (s *sink) SendMsg(any) error            { return s.err }
 func (s *sink) SendHeader(metadata.MD) error { return nil }
 
-// makeCall makes one request, which ends as the model says, and gives its error.
+// makeCall makes one request, which ends as the model says, and returns its error.
 func makeCall(i core.Interceptors, service *core.Service, id, model string, stream bool) error {
 	md := metadata.Pairs("authorization", "Bearer internal", core.RequestIDKey, id)
 	ctx, cancel := context.WithCancel(metadata.NewIncomingContext(context.Background(), md))

@@ -62,7 +62,7 @@ type admission struct {
 }
 
 // admit is the one place where calls are admitted, of every RPC: what the key may do,
-// then all limits at once. The caller settles what it gives. Errors are *fault.Error
+// then all limits at once. The caller settles what it returns. Errors are *fault.Error
 // values.
 func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*admission, error) {
 	caller := &record.Caller
@@ -309,7 +309,7 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 		return
 	}
 	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
-		more := max(a.reserved, leastMore, seen-a.reserved)
+		more := max(a.reserved, minMore, seen-a.reserved)
 		grown := amount.Sum(a.reserved, more)
 		cost := int64(0)
 		if a.Budgeted() && grown > a.funded {
@@ -321,5 +321,5 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 	}
 }
 
-// leastMore is the least that a reservation is extended by, in tokens.
-const leastMore = 256
+// minMore is the least that a reservation is extended by, in tokens.
+const minMore = 256

@@ -154,7 +154,7 @@ type drawn struct {
 	size, quality string
 }
 
-// drawnBy gives the figures of an answer; what it does not say is as it was asked for.
+// drawnBy returns the figures of an answer; what it does not say is as it was asked for.
 func drawnBy(req *genwayv1.GenerateImageRequest, resp *genwayv1.GenerateImageResponse) drawn {
 	size := resp.GetSize()
 	if size == "" && len(resp.GetImages()) > 0 {
@@ -163,7 +163,7 @@ func drawnBy(req *genwayv1.GenerateImageRequest, resp *genwayv1.GenerateImageRes
 	return drawnOf(req, len(resp.GetImages()), size, resp.GetQuality())
 }
 
-// drawnOf gives the figures of images of that size and quality, which may be empty.
+// drawnOf returns the figures of images of that size and quality, which may be empty.
 func drawnOf(req *genwayv1.GenerateImageRequest, images int, size, quality string) drawn {
 	return drawn{images: images, size: cmp.Or(size, req.GetSize()), quality: cmp.Or(quality, req.GetQuality())}
 }

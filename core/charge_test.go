@@ -35,7 +35,7 @@ prices:
   - {model: draw, image: 0.04, images: [{size: 1024x1792, price: 0.08}, {quality: hd, price: 0.12}]}
 `
 
-// tallying is an upstream that counts by itself what it gives, in the price of each
+// tallying is an upstream that counts by itself what it returns, in the price of each
 // class times a million.
 type tallying struct {
 	scripted

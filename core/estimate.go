@@ -171,7 +171,7 @@ func textOf(req *genwayv1.GenerateTextRequest) int64 {
 	return int64(size)/bytesPerToken + int64(media)*mediaTokens + 1
 }
 
-// partsOf gives the bytes of parts that are text, and counts those that are not.
+// partsOf returns the bytes of parts that are text, and counts those that are not.
 func partsOf(parts []*genwayv1.Part, media *int) int {
 	size := 0
 	for _, p := range parts {

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/internal/transport"
 )
 
-// gathered makes a streamed call of an edge, or of a direct caller, and gives the texts of the events
+// gathered makes a streamed call of an edge, or of a direct caller, and returns the texts of the events
 // of each message.
 func gathered(t *testing.T, edge, takes bool, stream func(*call.Record, upstream.Send) error) (messages [][]string, err error) {
 	t.Helper()
@@ -49,7 +49,7 @@ func gathered(t *testing.T, edge, takes bool, stream func(*call.Record, upstream
 	}
 }
 
-// said gives the texts of the events of a message: "." for one that completes the stream.
+// said returns the texts of the events of a message: "." for one that completes the stream.
 func said(t *testing.T, message *genwayv1.StreamGenerateTextResponse) (texts []string) {
 	t.Helper()
 	batch := message.GetWire().GetBatch().GetTranslated()

@@ -52,7 +52,7 @@ func (r *readiness) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRe
 	return r.Server.Check(ctx, req)
 }
 
-// parts gives the parts that fail.
+// parts returns the parts that fail.
 func (r *readiness) parts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -91,7 +91,7 @@ func TestCallsWithoutAKeyAreFew(t *testing.T) {
 	}
 }
 
-// check makes a whole call of the health service and gives its status.
+// check makes a whole call of the health service and returns its status.
 func check(conn *rawConn) string { return whole(conn, checkMethod) }
 
 // A message that does not arrive whole in time ends its call, for every caller and after any part of
@@ -155,7 +155,7 @@ func TestMessagesShareABudget(t *testing.T) {
 	}
 }
 
-// fourCalls makes four calls at once, of which the key may have two in memory. It gives how many are
+// fourCalls makes four calls at once, of which the key may have two in memory. It returns how many are
 // refused, and cancels the others.
 func (c *rawConn) fourCalls(t *testing.T) (refused int) {
 	t.Helper()

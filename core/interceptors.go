@@ -269,7 +269,7 @@ func (i Interceptors) announce(ctx context.Context, r *call.Record, err error) {
 	_ = grpc.SetTrailer(ctx, trailer) // fails outside of a gRPC server only
 }
 
-// refusedAs gives the value of transport.RefusedKey for a call that has failed before it was
+// refusedAs returns the value of transport.RefusedKey for a call that has failed before it was
 // admitted, for a reason that another core may not share; otherwise it is empty. An entry that
 // the ledger could not write in time may still be written, so such a call does not count.
 func refusedAs(r *call.Record, err error) string {
@@ -327,7 +327,7 @@ func believed(interceptors Interceptors) *inproc.Channel {
 	}
 }
 
-// from gives a context whose peer is where a console's caller is.
+// from returns a context whose peer is where a console's caller is.
 func from(ctx context.Context) context.Context {
 	if shown := transport.Incoming(ctx, auth.AddressKey); len(shown) == 1 {
 		if at, err := netip.ParseAddr(shown[0]); err == nil {
@@ -371,7 +371,7 @@ func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
 
 // Gatekeeper is an upstream that knows when it would refuse a request for want of a place.
 type Gatekeeper interface {
-	// Full gives that refusal, or nil.
+	// Full returns that refusal, or nil.
 	Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error
 }
 
@@ -397,7 +397,7 @@ func (i Interceptors) crowded(record *call.Record, err error) {
 // generation begins the names of the service's methods.
 const generation = "/genway.v1.Generation/"
 
-// priorityOf gives the priority of a caller's key.
+// priorityOf returns the priority of a caller's key.
 func priorityOf(caller call.Caller) overload.Priority {
 	if caller.Policy != nil && caller.Policy.Priority == keys.PriorityBatch {
 		return overload.Batch
@@ -461,7 +461,7 @@ func (i Interceptors) turnAway(ctx context.Context, record *call.Record, err err
 	return ctx, err
 }
 
-// refused gives the error of a call that turnAway has left to its handler, with the call's
+// refused returns the error of a call that turnAway has left to its handler, with the call's
 // identifier in the headers; nil for a call that goes on.
 func refused(ctx context.Context) error {
 	err := intake.Refused(ctx)

@@ -89,14 +89,14 @@ func (i Interceptors) finish(ctx context.Context, record *call.Record, err error
 	}
 }
 
-// list lists a call as being in flight; what it gives ends that.
+// list lists a call as being in flight; what it returns ends that.
 func (i Interceptors) list(record *call.Record) (end func()) {
 	e := flight.Entry{RequestID: record.ID, Side: "core", Protocol: protocolName(record.Caller.Protocol), What: method(record.Method), KeyID: record.Caller.KeyID, Begun: record.Start}
 	e.TraceID = record.TraceID()
 	return i.Board.Begin(e)
 }
 
-// method gives the name of a method as metrics and spans have it: genway.v1.Generation/NAME.
+// method returns the name of a method as metrics and spans have it: genway.v1.Generation/NAME.
 // One that the contract does not have is _OTHER, as the conventions demand: a call is
 // refused by its headers before anybody knows whether its method exists.
 func method(full string) string {
@@ -203,12 +203,12 @@ func (i Interceptors) attemptFacts(record *call.Record, a *call.Attempt) tracing
 	return f
 }
 
-// mostText bounds a text of a caller's or an upstream's in spans and logs, in bytes.
-const mostText = 128
+// maxText bounds a text of a caller's or an upstream's in spans and logs, in bytes.
+const maxText = 128
 
 func clipped(s string) string {
-	if len(s) > mostText {
-		return strings.ToValidUTF8(s[:mostText], "") + "…"
+	if len(s) > maxText {
+		return strings.ToValidUTF8(s[:maxText], "") + "…"
 	}
 	return s
 }
@@ -299,7 +299,7 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 	line.Write(ctx)
 }
 
-// outcomeOf gives the outcome of a call that failed with f, or succeeded.
+// outcomeOf returns the outcome of a call that failed with f, or succeeded.
 func outcomeOf(r *call.Record, f *fault.Error) string {
 	switch {
 	case r.Outcome != "":

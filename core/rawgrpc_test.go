@@ -17,7 +17,7 @@ import (
 
 const edgeSecretOfTests = "0123456789abcdef"
 
-// serveRaw starts a server whose keys are fixedKeys, and gives its address.
+// serveRaw starts a server whose keys are fixedKeys, and returns its address.
 func serveRaw(t *testing.T, config core.ServerConfig) string {
 	t.Helper()
 	service, err := core.New(core.Config{Upstream: &scripted{}})
@@ -79,7 +79,7 @@ func (c *rawConn) must(err error) {
 	}
 }
 
-// call sends the headers of a call and gives its stream.
+// call sends the headers of a call and returns its stream.
 func (c *rawConn) call(method string, more ...string) uint32 {
 	c.t.Helper()
 	headers := c.headers(method, more...)
@@ -87,7 +87,7 @@ func (c *rawConn) call(method string, more ...string) uint32 {
 	return headers.StreamID
 }
 
-// headers gives the headers of the next call.
+// headers returns the headers of the next call.
 func (c *rawConn) headers(method string, more ...string) http2.HeadersFrameParam {
 	c.t.Helper()
 	c.block.Reset()

@@ -20,7 +20,7 @@ import (
 // items; the items of all other upstreams are named by Genway, which keeps them. The
 // protocol is named here since references and items are read by its own codec.
 
-// resolved gives the request with the items that it refers to, as far as they are kept.
+// resolved returns the request with the items that it refers to, as far as they are kept.
 func (s *Service) resolved(ctx context.Context, caller call.Caller, asked *deferred.Request) (*deferred.Request, error) {
 	if s.config.Items == nil || !mayRefer(asked) {
 		return asked, nil

@@ -111,7 +111,7 @@ func waitText(d time.Duration) string {
 	if d < time.Second {
 		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + "ms"
 	}
-	// Of whole milliseconds: Seconds adds its parts, and gives 1.6440000000000001 for 1.644.
+	// Of whole milliseconds: Seconds adds its parts, and returns 1.6440000000000001 for 1.644.
 	return strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1000, 'f', -1, 64) + "s"
 }
 

@@ -100,7 +100,7 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 func (s *Server) Health() grpc_health_v1.HealthServer { return s.health }
 
 // Serve answers calls on the listener until ctx ends, then says that it is not
-// ready, sends GOAWAY and finishes the calls in flight, up to the grace. It gives
+// ready, sends GOAWAY and finishes the calls in flight, up to the grace. It returns
 // nil after that.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	failed := make(chan error, 1)

@@ -60,7 +60,7 @@ type Service struct {
 	genwayv1.UnimplementedGenerationServer
 	config  Config
 	started time.Time
-	// captures gives the rule of a request's route for capturing; nil where there are no routes.
+	// captures returns the rule of a request's route for capturing; nil where there are no routes.
 	captures func(genwayv1.Protocol, string) *capture.Rule
 }
 
@@ -86,7 +86,7 @@ func New(config Config) (*Service, error) {
 	return s, nil
 }
 
-// GenerateText gives one complete answer.
+// GenerateText returns one complete answer.
 func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
 	ctx, record := begin(ctx, "GenerateText", req.GetModel())
 	req.Wire = trusted(record.Caller, req.GetWire())
@@ -135,7 +135,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 	return resp, nil
 }
 
-// StreamGenerateText gives the answer as events, and an error when the upstream
+// StreamGenerateText returns the answer as events, and an error when the upstream
 // ends without the completed one.
 func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	ctx := stream.Context()
@@ -227,7 +227,7 @@ func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessReques
 	return &genwayv1.CheckAccessResponse{}, nil
 }
 
-// trusted gives a caller's own body, if an edge vouches that it is one of the
+// trusted returns a caller's own body, if an edge vouches that it is one of the
 // protocol the call came in by.
 func trusted(caller call.Caller, wire *genwayv1.WireMessage) *genwayv1.WireMessage {
 	if !caller.Edge || wire.GetProtocol() != caller.Protocol {
@@ -283,7 +283,7 @@ func checkImage(req *genwayv1.GenerateImageRequest) error {
 	return checkDirectImage(req)
 }
 
-// insideOf gives the failure of a message that stands in a member of another: the member
+// insideOf returns the failure of a message that stands in a member of another: the member
 // at fault is that of the outer message.
 func insideOf(member string, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
@@ -297,8 +297,8 @@ func insideOf(member string, err error) error {
 }
 
 const (
-	// mostLosses bounds the lost members that are recorded of a call.
-	mostLosses = 16
+	// maxLosses bounds the lost members that are recorded of a call.
+	maxLosses = 16
 	// otherMember stands for every member that the contract does not have: callers choose
 	// the names of those.
 	otherMember = "other"
@@ -308,7 +308,7 @@ const (
 func lost(r *call.Record, losses []*genwayv1.Loss) {
 	for _, loss := range losses {
 		member := memberOf(loss.GetMember())
-		if len(r.Losses) < mostLosses && !slices.Contains(r.Losses, member) {
+		if len(r.Losses) < maxLosses && !slices.Contains(r.Losses, member) {
 			r.Losses = append(r.Losses, member)
 		}
 	}
@@ -330,7 +330,7 @@ func lostMembers(r *call.Record) string {
 	return members
 }
 
-// memberOf gives the last name of a path (messages[0].parts[1].cache_control), if it is one
+// memberOf returns the last name of a path (messages[0].parts[1].cache_control), if it is one
 // of the contract's, else other.
 func memberOf(path string) string {
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {

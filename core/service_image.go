@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// GenerateImage gives images of a prompt.
+// GenerateImage returns images of a prompt.
 func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
 	ctx, record := begin(ctx, "GenerateImage", req.GetModel())
 	req.Wire = trusted(record.Caller, req.GetWire())
@@ -49,7 +49,7 @@ func (s *Service) generateImage(ctx context.Context, held *admission, req *genwa
 	return resp, nil
 }
 
-// StreamGenerateImage gives the images as events, and an error when the upstream ends
+// StreamGenerateImage returns the images as events, and an error when the upstream ends
 // without the completed one.
 func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
 	ctx := stream.Context()

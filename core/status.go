@@ -40,7 +40,7 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.Cancelled:            codes.Canceled,
 }
 
-// codeOf gives the code of what came of a call: OK for no failure. A kind of failure that this version
+// codeOf returns the code of what came of a call: OK for no failure. A kind of failure that this version
 // does not know, as one of a newer Genway behind this one, is INTERNAL.
 func codeOf(err error) codes.Code {
 	if err == nil || foreign(err) {
@@ -69,7 +69,7 @@ func foreign(err error) bool {
 // trailers, which are bounded too.
 const maxWireError = 64 << 10
 
-// statusError gives the gRPC status of a failure: the public message, an
+// statusError returns the gRPC status of a failure: the public message, an
 // ErrorDetail, and the standard details of google.rpc.
 func statusError(err error, requestID string) error {
 	if err == nil {
@@ -96,7 +96,7 @@ func statusError(err error, requestID string) error {
 // errorDomain is the domain of reasons in google.rpc.ErrorInfo.
 const errorDomain = "genway"
 
-// standardDetails gives the details of google.rpc (google/rpc/error_details.proto) for
+// standardDetails returns the details of google.rpc (google/rpc/error_details.proto) for
 // tools that do not know ErrorDetail: ErrorInfo always, the others where they apply.
 func standardDetails(f *fault.Error) []protoadapt.MessageV1 {
 	details := []protoadapt.MessageV1{errorInfo(f)}

@@ -113,7 +113,7 @@ func (u *silent) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageReq
 	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{}, {}}, Usage: u.usage}, nil
 }
 
-// settled makes one call and gives its row.
+// settled makes one call and returns its row.
 func settled(t *testing.T, u *silent, do func(*core.Service, core.Interceptors)) ledger.Entry {
 	t.Helper()
 	return settledWith(t, u, nil, do)

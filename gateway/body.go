@@ -56,7 +56,7 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	return plain, nil
 }
 
-// decompress gives the body that raw is the compressed form of. Nothing may be behind it.
+// decompress returns the body that raw is the compressed form of. Nothing may be behind it.
 func (e *Edge) decompress(x *exchange, encoding string, raw []byte) ([]byte, error) {
 	var (
 		compressed = bytes.NewReader(raw)
@@ -105,7 +105,7 @@ func notItsEncoding(err error) error {
 	return fault.Wrap(err, fault.InvalidRequest, "CONTENT_ENCODING", "the body is not what its content-encoding says")
 }
 
-// lend gives the memory for a body that a core reads over a connection; nil for the collector's. A
+// lend returns the memory for a body that a core reads over a connection; nil for the collector's. A
 // core in this process may look at a body after the request (a capture), and nobody says when it
 // no longer does.
 func (e *Edge) lend(x *exchange, r *http.Request) *arena.Arena {
@@ -116,7 +116,7 @@ func (e *Edge) lend(x *exchange, r *http.Request) *arena.Arena {
 	return &x.lent.Arena
 }
 
-// contentEncoding gives the compression of a body, of which several fields are one list (RFC 9110,
+// contentEncoding returns the compression of a body, of which several fields are one list (RFC 9110,
 // section 5.3); empty for none.
 func contentEncoding(h http.Header) string {
 	var fields []string
@@ -175,7 +175,7 @@ func fill(r io.Reader, p []byte) (int, error) {
 	return n, nil
 }
 
-// firstRoomOf gives the size of the first piece of memory for a body. A small announced body
+// firstRoomOf returns the size of the first piece of memory for a body. A small announced body
 // gets all of its memory at once. Other bodies get firstRoom until their first bytes arrive.
 func firstRoomOf(sized int64) int64 {
 	if sized >= 0 && sized <= freeBody {
@@ -185,13 +185,13 @@ func firstRoomOf(sized int64) int64 {
 }
 
 // nextRoom is the piece of memory behind one that is full. A body that is announced gets
-// all of its memory once leastRoom is there: each piece less is a copy less.
+// all of its memory once minRoom is there: each piece less is a copy less.
 func nextRoom(room, sized int64) int64 {
 	switch {
 	case sized < 0:
 		return room * roomGrowth
-	case room < leastRoom:
-		return leastRoom
+	case room < minRoom:
+		return minRoom
 	}
 	return sized
 }
@@ -200,7 +200,7 @@ func nextRoom(room, sized int64) int64 {
 // second has where the size is announced, and how many times larger each further one is, in bytes.
 const (
 	firstRoom  = 1 << 10
-	leastRoom  = 1 << 20
+	minRoom    = 1 << 20
 	roomGrowth = 16
 )
 
@@ -384,8 +384,8 @@ type acceptedKeys struct {
 }
 
 const (
-	acceptedFor  = 10 * time.Second
-	mostAccepted = 10_000
+	acceptedFor = 10 * time.Second
+	maxAccepted = 10_000
 )
 
 // accessKeyOf is a digest of a key, its protocol, the caller's address and the names of the
@@ -411,7 +411,7 @@ func (a *acceptedKeys) has(who [sha256.Size]byte) bool {
 func (a *acceptedKeys) add(who [sha256.Size]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.until == nil || len(a.until) >= mostAccepted {
+	if a.until == nil || len(a.until) >= maxAccepted {
 		a.until = map[[sha256.Size]byte]time.Time{}
 	}
 	a.until[who] = time.Now().Add(acceptedFor)

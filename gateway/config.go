@@ -100,7 +100,7 @@ type names struct {
 	read []string
 }
 
-// namesOf gives the headers that are configured, or else the protocol's.
+// namesOf returns the headers that are configured, or else the protocol's.
 func namesOf(configured, own []string) names {
 	if len(configured) == 0 || len(own) == 0 {
 		configured = own
@@ -148,7 +148,7 @@ func (c *Config) setDefaults() error {
 	return nil
 }
 
-// defers gives the function that reports whether requests may carry deferred bodies now.
+// defers returns the function that reports whether requests may carry deferred bodies now.
 func (c *Config) defers() func() bool {
 	if core, ok := c.Core.(Deferring); ok && !c.WholeBodies {
 		return core.TakesDeferredBodies

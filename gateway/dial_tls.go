@@ -28,7 +28,7 @@ func (t newTLS) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 // Info describes the protocol.
 func (t newTLS) Info() credentials.ProtocolInfo { return t.now().Info() }
 
-// Clone gives credentials of their own.
+// Clone returns credentials of their own.
 func (t newTLS) Clone() credentials.TransportCredentials { return t }
 
 // OverrideServerName is deprecated, and not called since grpc-go 1.59.

@@ -180,7 +180,7 @@ type modelPaths struct {
 	verbOwner *endpoint
 }
 
-// newPaths gives the paths of the endpoints' protocols, those that several of them share,
+// newPaths returns the paths of the endpoints' protocols, those that several of them share,
 // and the edge's own.
 func newPaths(endpoints []*endpoint) paths {
 	probe := []string{http.MethodGet, http.MethodHead}
@@ -228,7 +228,7 @@ func (t *paths) add(b protocol.Binding, e *endpoint) {
 	}
 }
 
-// below gives the paths with a model that begin like name, and the rest of it.
+// below returns the paths with a model that begin like name, and the rest of it.
 func (t *paths) below(name string) (m *modelPaths, rest string) {
 	for i := range t.models {
 		if rest, ok := strings.CutPrefix(name, t.models[i].prefix); ok {
@@ -306,17 +306,17 @@ const (
 	keyKey      = "genway-key"
 )
 
-// mostClientID bounds that identifier, in bytes.
-const mostClientID = 128
+// maxClientID bounds that identifier, in bytes.
+const maxClientID = 128
 
 // clientIDHeaders are where callers put it: the first is OpenAI's and Codex's.
 var clientIDHeaders = []string{"X-Client-Request-Id", "X-Request-Id"}
 
-// clientID gives what the caller calls its request. It stands in logs and in a header, so
+// clientID returns what the caller calls its request. It stands in logs and in a header, so
 // one that is longer, or not of printable ASCII, is none.
 func clientID(h http.Header) string {
 	id := firstHeader(h, clientIDHeaders)
-	if len(id) > mostClientID || !printable(id) {
+	if len(id) > maxClientID || !printable(id) {
 		return ""
 	}
 	return id
@@ -368,7 +368,7 @@ const anyOrigin = "*"
 // remembers none for longer.
 const preflightAge = 7200
 
-// exposed gives the headers of an answer that a page may read. Not all browsers know the
+// exposed returns the headers of an answer that a page may read. Not all browsers know the
 // asterisk, which is for those that an upstream sends.
 func exposed() []string {
 	return slices.Concat([]string{
@@ -396,7 +396,7 @@ func newCORS(origins []string) (*cors.Cors, error) {
 	}), nil
 }
 
-// CheckOrigins gives the error of the first that is no Config.CORSOrigins.
+// CheckOrigins returns the error of the first that is no Config.CORSOrigins.
 func CheckOrigins(origins []string) error {
 	for _, origin := range origins {
 		if !isOrigin(origin) {

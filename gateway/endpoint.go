@@ -155,7 +155,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	}
 }
 
-// keyFirst gives the failure of the caller's key, if it has one, in place of the failure of its
+// keyFirst returns the failure of the caller's key, if it has one, in place of the failure of its
 // body. Only the core knows keys, and a body that cannot be decoded never reaches it.
 func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
 	switch faultOf(err).Kind {
@@ -374,7 +374,7 @@ func (b *batchKeys) learn(x *exchange, md metadata.MD) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if isBatch {
-		if b.until == nil || len(b.until) >= mostAccepted {
+		if b.until == nil || len(b.until) >= maxAccepted {
 			b.until = map[[sha256.Size]byte]time.Time{}
 		}
 		b.until[who] = time.Now().Add(batchFor)

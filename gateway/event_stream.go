@@ -77,7 +77,7 @@ type eventStream[Q, E any] struct {
 	record    *requestRecord
 }
 
-// begin gives the first event.
+// begin returns the first event.
 func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
 	within, ok := withinProcess[Q](s.ServerStreamingClient)
 	if !ok {
@@ -98,10 +98,10 @@ func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
 	}
 }
 
-// Header gives the header that came with the first message.
+// Header returns the header that came with the first message.
 func (s *eventStream[Q, E]) Header() (metadata.MD, error) { return s.header, nil }
 
-// Recv gives the next event, or a ping after a silence.
+// Recv returns the next event, or a ping after a silence.
 func (s *eventStream[Q, E]) Recv() (*E, error) {
 	r, ok := s.next()
 	if !ok {
@@ -207,7 +207,7 @@ func cutIfEOF(err error) error {
 	return err
 }
 
-// ended gives the error of a stream that is over. A regular end is no error.
+// ended returns the error of a stream that is over. A regular end is no error.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -224,7 +224,7 @@ type source interface {
 	End() error
 }
 
-// withinProcess gives the source that a stream within the process is itself: its messages
+// withinProcess returns the source that a stream within the process is itself: its messages
 // need no goroutine that waits for them, and no copy.
 func withinProcess[Q, E any](stream grpc.ServerStreamingClient[E]) (source, bool) {
 	generic, ok := stream.(*grpc.GenericClientStream[Q, E])
@@ -235,9 +235,9 @@ func withinProcess[Q, E any](stream grpc.ServerStreamingClient[E]) (source, bool
 	return within, ok
 }
 
-// mostAhead is how many events may wait for a slow caller before the core's sending is
+// maxAhead is how many events may wait for a slow caller before the core's sending is
 // held up.
-const mostAhead = 64
+const maxAhead = 64
 
 // reader is the source that a stream over a connection is made into.
 type reader struct {
@@ -248,7 +248,7 @@ type reader struct {
 // readAhead moves events from the core to the source until the stream or the request
 // ends, which the endpoint waits for.
 func readAhead[E any](ctx context.Context, x *exchange, stream grpc.ServerStreamingClient[E]) *reader {
-	r := &reader{messages: make(chan any, mostAhead)}
+	r := &reader{messages: make(chan any, maxAhead)}
 	x.stream.readers.Go(func() {
 		defer close(r.messages)
 		for {
@@ -289,7 +289,7 @@ type heartbeatTimer struct {
 // newHeartbeatTimer times a heartbeat after each such silence; 0 is never.
 func newHeartbeatTimer(most time.Duration) *heartbeatTimer { return &heartbeatTimer{most: most} }
 
-// watch gives the channel on which to wait, after which over says whether the silence is long enough.
+// watch returns the channel on which to wait, after which over says whether the silence is long enough.
 func (t *heartbeatTimer) watch() <-chan struct{} {
 	if t.timer == nil && t.most > 0 {
 		down := make(chan struct{}, 1)

@@ -85,7 +85,7 @@ type exchange struct {
 	stream *streamState
 }
 
-// modelOf gives the model of an answer, or the one that the caller asked for if the answer has none.
+// modelOf returns the model of an answer, or the one that the caller asked for if the answer has none.
 // Cores need not name it, and protocols require it.
 func (x *exchange) modelOf(answered string) string {
 	asked := x.model
@@ -95,7 +95,7 @@ func (x *exchange) modelOf(answered string) string {
 	return cmp.Or(answered, asked)
 }
 
-// whole gives the request with its conversation if the answer may repeat parts of it.
+// whole returns the request with its conversation if the answer may repeat parts of it.
 func (x *exchange) whole() *codec.Request {
 	repeater, ok := x.endpoint.marshaler.text.(codec.Repeater)
 	if x.request == nil || !ok || !deferred.Is(x.request.GenerateTextRequest) || !repeater.Repeats(x.request.GetWire().GetJson()) {
@@ -110,7 +110,7 @@ func (x *exchange) whole() *codec.Request {
 	return x.request
 }
 
-// outgoing gives a context whose calls carry the caller's key, address and identifiers to
+// outgoing returns a context whose calls carry the caller's key, address and identifiers to
 // the core, as metadata.
 func (x *exchange) outgoing(ctx context.Context) context.Context {
 	values := [...]string{x.authorization, x.endpoint.protocol.Name, x.id, x.client, x.clientID, ""}
@@ -146,7 +146,7 @@ func withExchange(r *http.Request, x *exchange) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 }
 
-// exchangeOf gives the exchange a context belongs to.
+// exchangeOf returns the exchange a context belongs to.
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
@@ -211,7 +211,7 @@ func protocolHeaders() []string {
 	return names
 }
 
-// name gives a name in lower case in the form of http.Header.
+// name returns a name in lower case in the form of http.Header.
 func (a *answerHeaders) name(lower string) string {
 	if known, ok := a.canonical[lower]; ok {
 		return known
@@ -279,7 +279,7 @@ func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, cal
 	return answer, err
 }
 
-// headerIn gives the destination of the header in the options, as the runtime's have one;
+// headerIn returns the destination of the header in the options, as the runtime's have one;
 // nil for none.
 func headerIn(opts []grpc.CallOption) *metadata.MD {
 	for _, o := range opts {
@@ -450,7 +450,7 @@ func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateI
 	})
 }
 
-// kindOf is what the edge knows of the events of a stream: the method that gives them, how
+// kindOf is what the edge knows of the events of a stream: the method that returns them, how
 // to make a ping, which is the last, and how many of the upstream's events one stands for.
 // batch gives the translated events that a message has in the place of one event, none for an event;
 // nil where there are no batches. check gives an error for an event that breaks the contract's order.
@@ -463,7 +463,7 @@ type kindOf[E any] struct {
 	check     func(*E) error
 }
 
-// spells gives the names that the caller's protocol has for members of the contract.
+// spells returns the names that the caller's protocol has for members of the contract.
 func (x *exchange) spells() *spell.Speller {
 	if x.speller == nil {
 		x.speller = spell.New(x.endpoint.protocol.Members, x.body, x.conversation())

@@ -45,7 +45,7 @@ func (x *exchange) fail(err error) {
 	x.w.finished = true
 }
 
-// reported gives a failure as the caller sees it, with the caller's names of members.
+// reported returns a failure as the caller sees it, with the caller's names of members.
 func (x *exchange) reported(err error) fault.Error {
 	f := *faultOf(err)
 	f.RequestID = x.id

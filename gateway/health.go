@@ -50,7 +50,7 @@ type readiness struct {
 	until   time.Time
 }
 
-// parts gives the parts that keep the core from being ready. Of concurrent probes one asks
+// parts returns the parts that keep the core from being ready. Of concurrent probes one asks
 // the core and the others wait for its answer.
 func (r *readiness) parts() []string {
 	r.mu.Lock()
@@ -71,7 +71,7 @@ func (r *readiness) parts() []string {
 	return r.failing
 }
 
-// partsOf gives the parts that a core has named; the core itself where it has named none.
+// partsOf returns the parts that a core has named; the core itself where it has named none.
 func partsOf(header metadata.MD) []string {
 	var parts []string
 	for _, part := range header.Get(transport.FailingKey) {

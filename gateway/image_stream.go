@@ -6,7 +6,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// encodeImage gives the bytes of one event of a stream of images. They are valid until the
+// encodeImage returns the bytes of one event of a stream of images. They are valid until the
 // next call.
 func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) ([]byte, error) {
 	s.buf.Reset()

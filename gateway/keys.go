@@ -105,13 +105,13 @@ func bearerKey(h http.Header) string {
 // other: a no-break space is part of the key, which then is not valid.
 func trimSpaces(value string) string { return strings.Trim(value, " \t") }
 
-// firstHeader gives the first of the headers that has a value. The names are canonical.
+// firstHeader returns the first of the headers that has a value. The names are canonical.
 func firstHeader(h http.Header, names []string) string {
 	_, value := firstOf(h, names)
 	return value
 }
 
-// firstOf gives the first of the headers that has a value, by name, and that.
+// firstOf returns the first of the headers that has a value, by name, and that.
 func firstOf(h http.Header, names []string) (name, value string) {
 	for _, name := range names {
 		if values := h[name]; len(values) > 0 {
@@ -153,7 +153,7 @@ func (e *Edge) dropQueryKey(r *http.Request) {
 	r.RequestURI = (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String()
 }
 
-// callersEndpoint gives the endpoint for a path that several protocols share, by the header or
+// callersEndpoint returns the endpoint for a path that several protocols share, by the header or
 // parameter that the caller's key or version comes in, or that asks for a protocol's list. It is the endpoint of the first protocol
 // of the table for a caller that has none of them, or has its key in Authorization.
 func (e *Edge) callersEndpoint(r *http.Request) *endpoint {

@@ -112,7 +112,7 @@ func (l leaving) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// post sends a body of a length and gives the answer to it.
+// post sends a body of a length and returns the answer to it.
 func post(ctx context.Context, edge *httptest.Server, body io.Reader, length int) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, edge.URL+"/v1/chat/completions", body)
 	if err != nil {

@@ -53,7 +53,7 @@ func (e *ending) send(t *testing.T, text string) {
 	}
 }
 
-// answered reads an answer, and gives whether it is the last of its connection.
+// answered reads an answer, and returns whether it is the last of its connection.
 func (e *ending) answered(t *testing.T) (closes bool) {
 	t.Helper()
 	resp, err := http.ReadResponse(e.read, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/genway/genway/codec/fault"
 )
 
-// mostShown bounds what an error repeats of a query parameter, in bytes.
-const mostShown = 60
+// maxShown bounds what an error repeats of a query parameter, in bytes.
+const maxShown = 60
 
 // wholeList is how many models a page has of a protocol whose list has no pages.
 const wholeList = "100000"
@@ -27,7 +27,7 @@ func listPage(r *http.Request, paged bool) error {
 	for _, name := range []string{"limit", "pageSize", "page_size"} {
 		if v := asked.Get(name); v != "" {
 			if _, err := strconv.ParseInt(v, 10, 32); err != nil {
-				return fault.Invalid(name, "%s: expected a whole number, got %q", name, clip(v, mostShown))
+				return fault.Invalid(name, "%s: expected a whole number, got %q", name, clip(v, maxShown))
 			}
 			page.Set("page_size", v)
 		}

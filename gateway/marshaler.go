@@ -74,7 +74,7 @@ func (m *marshaler) StreamContentType(v any) string {
 // Delimiter is empty: frames carry their own.
 func (m *marshaler) Delimiter() []byte { return nil }
 
-// Marshal gives the body of an answer.
+// Marshal returns the body of an answer.
 func (m *marshaler) Marshal(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case bound:
@@ -134,7 +134,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 }
 
 // decode translates the body of a text request into the canonical message. For a core that
-// takes deferred bodies it decodes only the head, and gives the statistics of the body; it
+// takes deferred bodies it decodes only the head, and returns the statistics of the body; it
 // decodes all of a body whose head cannot be found, as that of a malformed one.
 func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
 	if heads, ok := m.text.(codec.HeadDecoder); ok && deferred {
@@ -145,7 +145,7 @@ func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
 	return m.text.DecodeRequest(body)
 }
 
-// dated gives the time of an answer, or the present for one without and for one that no calendar
+// dated returns the time of an answer, or the present for one without and for one that no calendar
 // has. Cores need not send a time, and protocols require one.
 func dated(created *timestamppb.Timestamp) *timestamppb.Timestamp {
 	if created.IsValid() {
@@ -209,7 +209,7 @@ func (x *exchange) addLosses(losses []*genwayv1.Loss) {
 	}
 }
 
-// lost gives the lost members by the caller's names: each once, and none that the header
+// lost returns the lost members by the caller's names: each once, and none that the header
 // has named.
 func (x *exchange) lost() []string {
 	var names []string
@@ -260,7 +260,7 @@ func (s *streamState) comment() {
 // (Node's fetch) 16 KiB. They drop the whole answer if it has more.
 const maxLost = 2 << 10
 
-// lossList gives a list of members for a header. A list that is too long has the first
+// lossList returns a list of members for a header. A list that is too long has the first
 // members, and the number of the others.
 func lossList(members []string) string {
 	var list strings.Builder
@@ -330,7 +330,7 @@ func bindingsOf(mux *runtime.ServeMux) bindings {
 	return found
 }
 
-// keyOf gives the key of an operation. Conversations are compacted by the RPC that
+// keyOf returns the key of an operation. Conversations are compacted by the RPC that
 // generates, and a path that always streams has the RPC of streams that a body asks for.
 func keyOf(op protocol.Operation, streamed, named bool) bindingKey {
 	switch op { //nolint:exhaustive // all others have an RPC each
@@ -342,7 +342,7 @@ func keyOf(op protocol.Operation, streamed, named bool) bindingKey {
 	return bindingKey{op, streamed, named}
 }
 
-// find gives the handler of a request and the parameters of its path. It gives nil if the
+// find returns the handler of a request and the parameters of its path. It returns nil if the
 // runtime must look the handler up, as for a model with a slash in its name, which the runtime
 // unescapes.
 func (b bindings) find(p path, streamed bool, r *http.Request) (runtime.HandlerFunc, map[string]string) {
@@ -366,7 +366,7 @@ func (s *handlerProbe) Header() http.Header       { return s.header }
 func (*handlerProbe) Write(b []byte) (int, error) { return len(b), nil }
 func (*handlerProbe) WriteHeader(int)             {}
 
-// discoverable is a middleware that gives its handler to a handlerProbe, and calls it for all
+// discoverable is a middleware that returns its handler to a handlerProbe, and calls it for all
 // other writers.
 func discoverable(handler runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {

@@ -56,7 +56,7 @@ const (
 var errShutdown = errors.New("gateway: shutting down")
 
 // Serve answers requests on the listener until ctx ends, then finishes those in
-// flight. It serves HTTP/1.1 and HTTP/2, in cleartext or with TLS. It gives nil after a
+// flight. It serves HTTP/1.1 and HTTP/2, in cleartext or with TLS. It returns nil after a
 // clean end.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -155,7 +155,7 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // reasonShutdown is the reason of requests that are cut by the end of the process.
 const reasonShutdown = "SHUTTING_DOWN"
 
-// shutdownOr gives a caller that is cut by the end of the process an error that says so.
+// shutdownOr returns a caller that is cut by the end of the process an error that says so.
 func shutdownOr(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errShutdown) {
 		return err

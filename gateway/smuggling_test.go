@@ -17,7 +17,7 @@ import (
 	"github.com/genway/genway/internal/transport/inproc"
 )
 
-// converse sends the bytes in two pieces, the first of that length, to a server, and gives
+// converse sends the bytes in two pieces, the first of that length, to a server, and returns
 // all that it answers until it closes the connection, and its log.
 func converse(t *testing.T, sent string, cut int) (got, log string) {
 	t.Helper()

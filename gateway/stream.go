@@ -53,7 +53,7 @@ func (s *streamState) contentType() string {
 	return "text/event-stream; charset=utf-8"
 }
 
-// encode gives the bytes of one event. They are valid until the next call.
+// encode returns the bytes of one event. They are valid until the next call.
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
@@ -92,7 +92,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	return s.buf.Bytes(), nil
 }
 
-// pass gives the bytes of a batch of the upstream's events, which pass through unchanged.
+// pass returns the bytes of a batch of the upstream's events, which pass through unchanged.
 func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
 	if f.GetProtocol() != s.x.endpoint.protocol.ID || s.array {
 		return nil, fmt.Errorf("gateway: a batch of %v events for a caller that does not take them", f.GetProtocol())
@@ -104,7 +104,7 @@ func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
 	return f.GetBatch().GetEvents(), nil
 }
 
-// encoderFor gives the stream's encoder. It is made for the first event, since frames that
+// encoderFor returns the stream's encoder. It is made for the first event, since frames that
 // pass through do not need the conversation of the request.
 func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) codec.StreamEncoder {
 	if s.encoder == nil {
@@ -117,7 +117,7 @@ func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) cod
 	return s.encoder
 }
 
-// fail gives the bytes that end the stream with a failure. A failure that the upstream has
+// fail returns the bytes that end the stream with a failure. A failure that the upstream has
 // reported itself, in a frame that passed through, is not reported twice.
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
@@ -131,7 +131,7 @@ func (s *streamState) fail(f *fault.Error) []byte {
 	return s.buf.Bytes()
 }
 
-// failure gives the frames that report f in the caller's protocol.
+// failure returns the frames that report f in the caller's protocol.
 func (s *streamState) failure(f *fault.Error) []codec.Frame {
 	if s.x.endpoint.protocol.Images {
 		return s.imageEncoder().Fail(f)

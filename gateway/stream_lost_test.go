@@ -41,7 +41,7 @@ func losing(end error) func(context.Context, func(*genwayv1.StreamGenerateTextRe
 	}
 }
 
-// over gives a client of a server that speaks that version of HTTP.
+// over returns a client of a server that speaks that version of HTTP.
 func (e *edge) over(t *testing.T, version int) (client *http.Client, url string) {
 	t.Helper()
 	if version == 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 )
 
-// trickle gives a byte after each pause.
+// trickle returns a byte after each pause.
 type trickle struct {
 	left  int
 	pause time.Duration

@@ -171,7 +171,7 @@ func (b *Bench) stop(s *subject) {
 	s.group = nil
 }
 
-// restart returns a target a new life and lets it come to rest.
+// restart gives a target a new life and lets it come to rest.
 func (b *Bench) restart(ctx context.Context, s *subject) error {
 	b.stop(s)
 	if _, err := b.start(ctx, s); err != nil {

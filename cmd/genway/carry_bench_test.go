@@ -167,7 +167,7 @@ func carry(b *testing.B, address string, request []byte) {
 	}
 }
 
-// carrier gives what sends a request over one connection and reads its answer, which must be a
+// carrier returns what sends a request over one connection and reads its answer, which must be a
 // success, and what ends the connection.
 func carrier(b *testing.B, address string, request []byte) (once, end func()) {
 	b.Helper()

@@ -26,7 +26,7 @@ type checkpointed struct {
 	Found *reconcile.Checked `json:"found"`
 }
 
-// newCheckpoint gives the checkpoint at a path, nil for none. What the store is called and what
+// newCheckpoint returns the checkpoint at a path, nil for none. What the store is called and what
 // the prices say is not in the file, but a hash of it.
 func newCheckpoint(path, location, prices string) (*checkpoint, error) {
 	if path == "" {
@@ -64,7 +64,7 @@ func (c *checkpoint) tryWriting() error {
 // next is where the file is written before it takes its place.
 func (c *checkpoint) next() string { return c.path + ".next" }
 
-// read gives what was found until the check was broken off, nil where there is no file.
+// read returns what was found until the check was broken off, nil where there is no file.
 func (c *checkpoint) read() (*reconcile.Checked, error) {
 	if c == nil {
 		return nil, nil

@@ -70,7 +70,7 @@ func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// mistakes gives an error that lists all mistakes of a file, a line each.
+// mistakes returns an error that lists all mistakes of a file, a line each.
 func mistakes(file string, err error) error {
 	all, ok := errors.AsType[config.Errors](err)
 	if !ok || len(all) == 1 {

@@ -106,7 +106,7 @@ const firstKeysName = "first-keys"
 const firstKeysText = "# The first keys of this Genway, one for each group but admin. Remove this file when they are stored elsewhere.\n"
 
 // writeFirstKeys writes keys into a new file in the directory of the data, readable only to its
-// own user, and gives its name: first-keys, with a number where there is one already.
+// own user, and returns its name: first-keys, with a number where there is one already.
 func (c *serveCommand) writeFirstKeys(made firstKeys) (string, error) {
 	name, err := c.newFirstKeys(made)
 	if err != nil {

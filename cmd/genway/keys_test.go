@@ -19,7 +19,7 @@ import (
 	"github.com/genway/genway/core/store"
 )
 
-// genway runs a command line on a data directory and gives what it printed.
+// genway runs a command line on a data directory and returns what it printed.
 func genway(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	var out strings.Builder

@@ -53,7 +53,7 @@ func figures() (list []setting) {
 	return list
 }
 
-// settingOf gives the setting that a member at fault belongs to, as package keys
+// settingOf returns the setting that a member at fault belongs to, as package keys
 // names members; empty for another.
 func settingOf(field string) string {
 	name := strings.TrimPrefix(field, "limits.")

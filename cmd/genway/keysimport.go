@@ -102,7 +102,7 @@ func (c *importKeys) read(ctx context.Context) (text []byte, name string, err er
 	return text, name, cmp.Or(ctx.Err(), err)
 }
 
-// checkKeys checks the file without a store and gives the number of its keys.
+// checkKeys checks the file without a store and returns the number of its keys.
 func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (total int64, err error) {
 	now := time.Now()
 	for row, err := range table.rows() {
@@ -118,7 +118,7 @@ func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (tot
 	return total, nil
 }
 
-// importing gives what opens the store. A dry run makes no store, not even an empty one:
+// importing returns what opens the store. A dry run makes no store, not even an empty one:
 // where there is none yet, it checks the file against an empty one of its own.
 func (c *importKeys) importing() opens {
 	if !c.DryRun {

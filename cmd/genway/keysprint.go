@@ -146,7 +146,7 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 	return table.Flush()
 }
 
-// secretsText gives since when the key's secrets are good, and until when.
+// secretsText returns since when the key's secrets are good, and until when.
 func secretsText(key keys.Key, now time.Time) string {
 	texts := make([]string, len(key.Secrets))
 	for i, secret := range key.Secrets {

@@ -31,7 +31,7 @@ func (p place) placed(format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", p.line, p.column, fmt.Errorf(format, args...))
 }
 
-// placeOf gives the place of the cell of a member, else that of the row.
+// placeOf returns the place of the cell of a member, else that of the row.
 func (r keyRow) placeOf(member string) place {
 	name := settingOf(member)
 	if member == "group" {
@@ -126,7 +126,7 @@ func (t keyTable) draw() (params iter.Seq2[keys.CreateParams, error], printed st
 	}, text.String(), errors.Join(err, lines.Error())
 }
 
-// columnsOf gives what each column sets; nil for the group.
+// columnsOf returns what each column sets; nil for the group.
 func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
 	columns := make([]*setting, len(header))
 	for i := range header {

@@ -65,7 +65,7 @@ func (c *listModels) Run(_ context.Context, stdout io.Writer) error {
 	return table.Flush()
 }
 
-// led gives the names that a route leads to an upstream by: of a pattern those that the
+// led returns the names that a route leads to an upstream by: of a pattern those that the
 // upstream is listed with, or the pattern itself.
 func led(r config.Route, u config.Upstream) []string {
 	if !glob.Is(r.Model) {

@@ -98,7 +98,7 @@ func median(of []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// interval gives the bounds of the 95 % interval of the median, of 2,000 resamples.
+// interval returns the bounds of the 95 % interval of the median, of 2,000 resamples.
 func interval(of []float64) (low, high float64) {
 	medians := make([]float64, 2000)
 	for i := range medians {

@@ -48,7 +48,7 @@ func (c *usageCommand) Run(ctx context.Context, stdout io.Writer) error {
 }
 
 // nameKeys puts the name of each key beside its id in the rows of a report, as a column
-// of its own, and gives the names of the columns. A key without a name has none there.
+// of its own, and returns the names of the columns. A key without a name has none there.
 func nameKeys(ctx context.Context, known *keys.Service, by []string, report []ledger.Row) ([]string, error) {
 	at := slices.Index(by, string(ledger.ByKey))
 	if at < 0 {

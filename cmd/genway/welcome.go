@@ -116,7 +116,7 @@ func (d *welcomeData) certified(at string, leaf *x509.Certificate) {
 	}
 }
 
-// local gives an address to dial for one to listen on, which may be that of every
+// local returns an address to dial for one to listen on, which may be that of every
 // interface.
 func local(address net.Addr) string {
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

@@ -36,7 +36,7 @@ func ways() []way {
 	)
 }
 
-// post makes a request and gives its status and answer.
+// post makes a request and returns its status and answer.
 func (r *rig) post(t *testing.T, w way, model, key string) (int, string) {
 	t.Helper()
 	path, body := w.path, w.body

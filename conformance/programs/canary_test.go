@@ -145,7 +145,7 @@ func socket(t *testing.T) string {
 	return filepath.Join(dir, "s")
 }
 
-// page gives a page of a socket.
+// page returns a page of a socket.
 func page(t *testing.T, socket, path string) string {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

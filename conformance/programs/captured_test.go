@@ -106,7 +106,7 @@ func (c *captures) as(t *testing.T, name string) context.Context {
 	return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+c.keys[name])
 }
 
-// ask makes a call that is translated, and gives its id in the ledger.
+// ask makes a call that is translated, and returns its id in the ledger.
 func (c *captures) ask(t *testing.T, n int, key string) string {
 	t.Helper()
 	return c.askOf(t, "cancel-messages", n, key)

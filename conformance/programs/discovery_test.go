@@ -17,7 +17,7 @@ import (
 	"github.com/genway/genway/conformance/server"
 )
 
-// lister is an upstream that gives its list of models as the test says.
+// lister is an upstream that returns its list of models as the test says.
 type lister struct {
 	*httptest.Server
 	answer atomic.Pointer[http.HandlerFunc]
@@ -42,7 +42,7 @@ func says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// listedModels asks for a list of models and gives the names in it.
+// listedModels asks for a list of models and returns the names in it.
 func listedModels(t *testing.T, r *server.Server, path, header, key string) []string {
 	t.Helper()
 	body, status := get(t, r.URL()+path, header, key)

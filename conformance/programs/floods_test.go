@@ -116,7 +116,7 @@ func run(t *testing.T, f hostile.Flood, port hostile.Port) (hostile.Outcome, err
 	})
 }
 
-// healthy makes a call that must be answered, and gives how often it was shed before: by the
+// healthy makes a call that must be answered, and returns how often it was shed before: by the
 // admission gate, for the load of the whole process.
 func healthy(t *testing.T, client *caller.Client, call caller.Call) (shed int) {
 	t.Helper()
@@ -173,7 +173,7 @@ func watch(t *testing.T, client *caller.Client, call caller.Call, p *server.Proc
 	return w
 }
 
-// end gives how long the calls took, sorted, and the most memory, in MiB.
+// end returns how long the calls took, sorted, and the most memory, in MiB.
 func (w *watcher) end() ([]time.Duration, int) {
 	close(w.stop)
 	w.done.Wait()

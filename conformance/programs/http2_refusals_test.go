@@ -48,7 +48,7 @@ func refusedStreams(t *testing.T, _ stores) {
 	})
 }
 
-// status makes a request without a body, of these fields, and gives the status of its answer, or
+// status makes a request without a body, of these fields, and returns the status of its answer, or
 // reset where its stream is.
 func (c *portConn) status(fields []string) string {
 	var block bytes.Buffer

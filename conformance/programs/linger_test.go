@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// idle makes a connection of HTTP/1.1 on which one request was answered, and gives when it was
+// idle makes a connection of HTTP/1.1 on which one request was answered, and returns when it was
 // closed. Over TLS there is none: the channel is nil then.
 func idle(t *testing.T, url string) <-chan time.Time {
 	t.Helper()

@@ -151,7 +151,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// call makes a call and gives what was seen.
+// call makes a call and returns what was seen.
 func (r *rig) call(t *testing.T, call caller.Call) caller.Seen {
 	t.Helper()
 	if call.Key == "" {

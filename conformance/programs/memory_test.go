@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/conformance/vendors"
 )
 
-// resident gives what a process has in memory now, and what it had at most, in MiB.
+// resident returns what a process has in memory now, and what it had at most, in MiB.
 func resident(t *testing.T, p *server.Process) (now, most int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))

@@ -242,7 +242,7 @@ func (c *portConn) open(method string, more []string) uint32 {
 	return id
 }
 
-// halfSend sends calls with a part of a message each, then a ping, and gives how many it
+// halfSend sends calls with a part of a message each, then a ping, and returns how many it
 // has sent. It does not wait for room: the sum stays below what a connection may send
 // unread.
 func (c *portConn) halfSend(method string, headers []string, size uint32, calls int) int {
@@ -263,7 +263,7 @@ func (c *portConn) halfSend(method string, headers []string, size uint32, calls 
 	return calls
 }
 
-// read gives the statuses of that many calls, or with 0 of those that have ended when the
+// read returns the statuses of that many calls, or with 0 of those that have ended when the
 // server has read all that was sent.
 func (c *portConn) read(want int) map[uint32]string {
 	statuses := map[uint32]string{}

@@ -64,7 +64,7 @@ func costlessStrangers(t *testing.T, _ stores) {
 	})
 }
 
-// answered sends as much as the server takes, and gives what it answers.
+// answered sends as much as the server takes, and returns what it answers.
 func answered(t *testing.T, address, sent string) (string, error) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)

@@ -50,7 +50,7 @@ func behind(t *testing.T, s *server.Server, local, header string, r *tlsRig) net
 	return tls.Client(conn, &tls.Config{RootCAs: r.Pool(), ServerName: "localhost"})
 }
 
-// statusBehind asks for the list of models, and gives 0 if the connection is closed instead.
+// statusBehind asks for the list of models, and returns 0 if the connection is closed instead.
 func statusBehind(conn net.Conn, key, forwarded string) int {
 	if forwarded != "" {
 		forwarded = "X-Forwarded-For: " + forwarded + "\r\n"

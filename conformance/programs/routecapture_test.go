@@ -51,7 +51,7 @@ func (c *captures) ofARoute(t *testing.T) {
 	}
 }
 
-// reload gives the core another configuration, and waits until it has the rule of a route, or has it no more.
+// reload returns the core another configuration, and waits until it has the rule of a route, or has it no more.
 func (c *captures) reload(t *testing.T, text string, ruled bool) {
 	t.Helper()
 	write(t, c.file, text)
@@ -74,7 +74,7 @@ func (c *captures) reload(t *testing.T, text string, ruled bool) {
 	}
 }
 
-// askOf makes a call on the route of an upstream, by a key or the first one of its group, and gives its id in the ledger.
+// askOf makes a call on the route of an upstream, by a key or the first one of its group, and returns its id in the ledger.
 func (c *captures) askOf(t *testing.T, upstream string, n int, key string) string {
 	t.Helper()
 	model := vendors.Model(vendors.Answer, upstream, n)

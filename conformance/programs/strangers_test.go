@@ -101,7 +101,7 @@ func swapped(key string) string {
 	}, key[n:])
 }
 
-// converse sends the pieces on one connection and gives all that comes until its end.
+// converse sends the pieces on one connection and returns all that comes until its end.
 func converse(t *testing.T, address string, pieces ...string) string {
 	t.Helper()
 	answer, err := conversation(address, pieces...)

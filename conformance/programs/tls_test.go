@@ -52,7 +52,7 @@ func (r tlsRig) issue(t *testing.T, name string, names authority.Names) *authori
 	return issued
 }
 
-// visit asks for a model's list over TLS, by a connection of its own, and gives the answer
+// visit asks for a model's list over TLS, by a connection of its own, and returns the answer
 // and how it came.
 func visit(ctx context.Context, s *server.Server, config *tls.Config, key string) (status int, body string, resp *http.Response, err error) {
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true}

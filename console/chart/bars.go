@@ -21,8 +21,8 @@ const (
 	barsWidth, barsHeight = 1000.0, 200.0
 	barsLeft, barsBottom  = 64.0, 24.0
 	barsTop               = 12.0
-	// mostLabels is how many labels there are below, at most.
-	mostLabels = 12
+	// maxLabels is how many labels there are below, at most.
+	maxLabels = 12
 )
 
 // SVG draws them. Values below 0 are drawn as 0, and what is no number is 0.
@@ -47,7 +47,7 @@ func (b Bars) SVG() string {
 	}
 	if n := len(b.Values); n > 0 {
 		step := (barsWidth - barsLeft) / float64(n)
-		each := (n + mostLabels - 1) / mostLabels
+		each := (n + maxLabels - 1) / maxLabels
 		for i, v := range b.Values {
 			h := 0.0
 			if most > 0 {
@@ -65,7 +65,7 @@ func (b Bars) SVG() string {
 	return out.String()
 }
 
-// nice gives the least figure from a value on that is easy to read: a digit with zeros, whose half is as easy.
+// nice returns the least figure from a value on that is easy to read: a digit with zeros, whose half is as easy.
 func nice(v float64) float64 {
 	if v <= 0 {
 		return 0

@@ -32,7 +32,7 @@ func newAttempt(to string, now time.Time) Attempt {
 	return a
 }
 
-// derive gives the attempt's text for a purpose, 43 characters of base64url.
+// derive returns the attempt's text for a purpose, 43 characters of base64url.
 func (a Attempt) derive(purpose string) string {
 	sum := sha256.New()
 	for _, part := range []string{purpose, string(a.secret[:]), strconv.FormatInt(a.began.Unix(), 10), a.To} {

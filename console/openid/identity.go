@@ -81,7 +81,7 @@ func (p *Provider) checkAnswer(found *discovered, attempt Attempt, query url.Val
 	return nil
 }
 
-// code gives a code of RFC 6749 in parentheses; empty for another text.
+// code returns a code of RFC 6749 in parentheses; empty for another text.
 func code(text string) string {
 	if text == "" || len(text) > 60 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return ""
@@ -89,7 +89,7 @@ func code(text string) string {
 	return " (" + text + ")"
 }
 
-// exchange gives the ID token and the access token of a code.
+// exchange returns the ID token and the access token of a code.
 func (p *Provider) exchange(ctx context.Context, found *discovered, attempt Attempt, answered string) (id, access string, err error) {
 	var secret string
 	if p.config.Secret != nil {

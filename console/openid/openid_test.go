@@ -48,7 +48,7 @@ func start(t *testing.T, change func(*openid.Config)) *world {
 	return w
 }
 
-// begin gives an attempt, and what the browser brings back.
+// begin returns an attempt, and what the browser brings back.
 func (w *world) begin(t *testing.T) (openid.Attempt, url.Values) {
 	t.Helper()
 	address, attempt, err := w.Begin(t.Context(), "/keys")

@@ -20,7 +20,7 @@ type Config struct {
 	Issuer string
 	// ClientID is the console's name there.
 	ClientID string
-	// Secret gives the client's secret. It is asked for each sign-in. Nil or empty is a public
+	// Secret returns the client's secret. It is asked for each sign-in. Nil or empty is a public
 	// client.
 	Secret func() (string, error)
 	// RedirectURL is where the identity provider sends browsers back to.
@@ -96,7 +96,7 @@ func (p *Provider) Issuer() string { return p.config.Issuer }
 // RedirectURL is where browsers come back to.
 func (p *Provider) RedirectURL() string { return p.config.RedirectURL }
 
-// Begin begins a sign-in that leads to the path to. It gives the address at the identity provider
+// Begin begins a sign-in that leads to the path to. It returns the address at the identity provider
 // to which the browser is sent. The error is an *UnavailableError.
 func (p *Provider) Begin(ctx context.Context, to string) (address string, attempt Attempt, err error) {
 	found, err := p.discover(ctx)
@@ -120,7 +120,7 @@ func (p *Provider) oauth(found *discovered, secret string) *oauth2.Config {
 	}
 }
 
-// discover gives what the identity provider says of itself, which it is asked for once in
+// discover returns what the identity provider says of itself, which it is asked for once in
 // knownFor. While it does not answer, one caller at a time asks, and none within retryAfter of a
 // failure.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {

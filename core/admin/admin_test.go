@@ -24,7 +24,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// full gives settings each member of which is set.
+// full returns settings each member of which is set.
 func full() *adminv1.KeySettings {
 	s := &adminv1.KeySettings{
 		Name: "ci", Owner: "ada", Labels: map[string]string{"team": "search"},

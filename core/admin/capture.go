@@ -44,7 +44,7 @@ var bodyKinds = map[adminv1.BodyKind]capture.Kind{
 	adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER:  capture.ContractAnswer,
 }
 
-// GetCapture gives the captured bodies of a request, once the audit has it.
+// GetCapture returns the captured bodies of a request, once the audit has it.
 func (s *Service) GetCapture(ctx context.Context, req *adminv1.GetCaptureRequest) (*adminv1.GetCaptureResponse, error) {
 	if s.config.Captures == nil {
 		return s.UnimplementedAdminServer.GetCapture(ctx, req)

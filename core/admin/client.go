@@ -183,7 +183,7 @@ func digestBytes(d keys.Digest) []byte {
 	return d[:]
 }
 
-// keyAnd gives a key of the contract's, and the raw one that came with it.
+// keyAnd returns a key of the contract's, and the raw one that came with it.
 func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 	with, err := settings(m.GetSettings(), "settings")
 	if err != nil {
@@ -208,7 +208,7 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 // ErrUnanswered is of a call that the server may have done: its answer was lost.
 var ErrUnanswered = errors.New("it is not known whether the server has done it")
 
-// clientError gives the service's error with its own text, and ErrUnanswered where that applies.
+// clientError returns the service's error with its own text, and ErrUnanswered where that applies.
 func clientError(doing string, err error) error {
 	st := status.Convert(err)
 	for _, d := range st.Details() {

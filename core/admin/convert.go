@@ -80,7 +80,7 @@ func zeroByte(m protoreflect.Message) (at string) {
 	return at
 }
 
-// inverse gives the key of a value in a table of one to one.
+// inverse returns the key of a value in a table of one to one.
 func inverse[K, V comparable](table map[K]V, value V) K {
 	for k, v := range table {
 		if v == value {
@@ -91,7 +91,7 @@ func inverse[K, V comparable](table map[K]V, value V) K {
 	return none
 }
 
-// group gives a request's group.
+// group returns a request's group.
 func group(g adminv1.Group, param string) (keys.Group, error) {
 	if g == adminv1.Group_GROUP_UNSPECIFIED {
 		return "", fault.Missing(param)
@@ -103,7 +103,7 @@ func group(g adminv1.Group, param string) (keys.Group, error) {
 	return known, nil
 }
 
-// settings gives a request's settings, which stand at param. What package keys checks
+// settings returns a request's settings, which stand at param. What package keys checks
 // is left to it.
 func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	s := keys.Settings{
@@ -164,7 +164,7 @@ func figureField(m limit.Metric) protoreflect.FieldDescriptor {
 	return (*adminv1.Limits)(nil).ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(m.Name()))
 }
 
-// keyMessage gives a key as the contract has it.
+// keyMessage returns a key as the contract has it.
 func keyMessage(key keys.Key, now time.Time) *adminv1.Key {
 	m := &adminv1.Key{
 		Id:         key.ID,

@@ -80,7 +80,7 @@ func (s *Service) ImportKeys(ctx context.Context, req *adminv1.ImportKeysRequest
 	return resp, nil
 }
 
-// GetKey gives what is known of a key.
+// GetKey returns what is known of a key.
 func (s *Service) GetKey(ctx context.Context, req *adminv1.GetKeyRequest) (*adminv1.GetKeyResponse, error) {
 	if err := named(req.GetKey()); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ const (
 	maxPage     = 1000
 )
 
-// pageSize gives how much a page has.
+// pageSize returns how much a page has.
 func pageSize(asked int32) (int, error) {
 	switch {
 	case asked < 0 || asked > maxPage:

@@ -123,7 +123,7 @@ func serveOn(t *testing.T, location string) *fixture {
 	return f
 }
 
-// showing gives a context that shows a key.
+// showing returns a context that shows a key.
 func showing(t *testing.T, raw string, more ...string) context.Context {
 	t.Helper()
 	return metadata.AppendToOutgoingContext(t.Context(), append(more, "authorization", "Bearer "+raw)...)

@@ -43,7 +43,7 @@ func taking(path string) func(to *keys.Settings, from keys.Settings) {
 	return paths[path]
 }
 
-// masked gives what takes over all that a mask names.
+// masked returns what takes over all that a mask names.
 func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) {
 	if len(mask) == 0 {
 		return nil, fault.Missing("update_mask")

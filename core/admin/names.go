@@ -14,14 +14,14 @@ import (
 
 // Namer knows the names of keys. A store.Store does.
 type Namer interface {
-	// KeyNames gives the names of the keys that have those ids and a name.
+	// KeyNames returns the names of the keys that have those ids and a name.
 	KeyNames(ctx context.Context, ids []string) (map[string]string, error)
 }
 
 // maxNames bounds the rows of a report whose keys are named: those that cost most.
 const maxNames = 1000
 
-// names gives the names of keys, each of which ids may have several times, and empty ones.
+// names returns the names of keys, each of which ids may have several times, and empty ones.
 func (s *Service) names(ctx context.Context, ids []string) (map[string]string, error) {
 	slices.Sort(ids)
 	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
@@ -79,8 +79,8 @@ func keysOfUsage(by []ledger.Dimension, rows []ledger.Row) []string {
 const (
 	// namesFor is how long the live tail takes a key's name for what it was.
 	namesFor = time.Minute
-	// mostNamed bounds how many keys it knows.
-	mostNamed = 10_000
+	// maxNamed bounds how many keys it knows.
+	maxNamed = 10_000
 )
 
 // namer remembers the names of the keys of the live tail, so that it does not ask for each request. It
@@ -91,12 +91,12 @@ type namer struct {
 	until time.Time
 }
 
-// of gives the names of the keys of requests. A failure leaves names out.
+// of returns the names of the keys of requests. A failure leaves names out.
 func (n *namer) of(ctx context.Context, requests []*adminv1.LoggedRequest) map[string]string {
 	if n.names == nil || len(requests) == 0 {
 		return nil
 	}
-	if now := time.Now(); now.After(n.until) || len(n.known) > mostNamed {
+	if now := time.Now(); now.After(n.until) || len(n.known) > maxNamed {
 		n.known, n.until = map[string]string{}, now.Add(namesFor)
 	}
 	var unknown []string

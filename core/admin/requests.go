@@ -17,10 +17,10 @@ import (
 // ReasonRequestNotFound is an id that no request of the ledger has.
 const ReasonRequestNotFound = "REQUEST_NOT_FOUND"
 
-// mostNeighbours bounds the neighbours of a request, mostFilter a text of a filter in bytes.
+// maxNeighbours bounds the neighbours of a request, maxFilter a text of a filter in bytes.
 const (
-	mostNeighbours = 100
-	mostFilter     = 1024
+	maxNeighbours = 100
+	maxFilter     = 1024
 )
 
 // Prices finds the price that a cost was reckoned by.
@@ -138,14 +138,14 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 		{"key_id", filter.KeyID}, {"owner", filter.Owner}, {"route", filter.Route}, {"upstream", filter.Upstream},
 		{"request_id", filter.RequestID}, {"trace_id", filter.TraceID}, {"kind", filter.Kind}, {"reason", filter.Reason},
 	} {
-		if len(text.is) > mostFilter {
-			return filter, fault.Invalid("filter."+text.name, "filter.%s: expected at most %d bytes, got %d", text.name, mostFilter, len(text.is))
+		if len(text.is) > maxFilter {
+			return filter, fault.Invalid("filter."+text.name, "filter.%s: expected at most %d bytes, got %d", text.name, maxFilter, len(text.is))
 		}
 	}
 	return filter, nil
 }
 
-// GetRequest gives one request.
+// GetRequest returns one request.
 func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest) (*adminv1.GetRequestResponse, error) {
 	process, number, err := located(req.GetId())
 	if err != nil {
@@ -169,12 +169,12 @@ func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest
 			resp.Price = &adminv1.RequestPrice{Id: p.ID, NanoDollars: p.ByName(found.Usage.Input)}
 		}
 	}
-	neighbours, err := s.config.Requests.Neighbours(ctx, found.TraceID, found.Start, mostNeighbours+1)
+	neighbours, err := s.config.Requests.Neighbours(ctx, found.TraceID, found.Start, maxNeighbours+1)
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
 	for _, n := range neighbours {
-		if (n.Process != process || n.Number != number) && len(resp.Neighbours) < mostNeighbours {
+		if (n.Process != process || n.Number != number) && len(resp.Neighbours) < maxNeighbours {
 			resp.Neighbours = append(resp.Neighbours, loggedRequest(n))
 		}
 	}

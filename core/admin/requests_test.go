@@ -18,7 +18,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// logged writes n requests of one process and gives its number.
+// logged writes n requests of one process and returns its number.
 func logged(t *testing.T, f *fixture, n int64) int64 {
 	t.Helper()
 	process, err := f.store.Ledger().Begin(t.Context(), time.Now())

@@ -98,7 +98,7 @@ func New(config Config) (*Service, error) {
 	return s, nil
 }
 
-// acting gives a context in which changes are made by the caller's key.
+// acting returns a context in which changes are made by the caller's key.
 func acting(ctx context.Context) context.Context {
 	return audit.WithActor(ctx, "key:"+call.Of(ctx).Caller.KeyID)
 }

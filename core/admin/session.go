@@ -49,7 +49,7 @@ func (s *Service) CreateSession(ctx context.Context, req *adminv1.CreateSessionR
 	return &adminv1.CreateSessionResponse{Key: s.message(made.Key), RawKey: made.Raw}, nil
 }
 
-// GetSession gives the key that the caller shows.
+// GetSession returns the key that the caller shows.
 func (s *Service) GetSession(ctx context.Context, _ *adminv1.GetSessionRequest) (*adminv1.GetSessionResponse, error) {
 	key, err := s.config.Keys.Get(ctx, call.Of(ctx).Caller.KeyID)
 	if err != nil {

@@ -103,7 +103,7 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// send gives each viewer what was read, and what it has missed, if it has room.
+// send returns each viewer what was read, and what it has missed, if it has room.
 func (t *tail) send(done chan struct{}, s seen) {
 	nothing := len(s.entries) == 0 && s.dropped == 0 && s.err == nil
 	t.mu.Lock()
@@ -126,7 +126,7 @@ func (t *tail) send(done chan struct{}, s seen) {
 	}
 }
 
-// WatchRequests gives requests as they end.
+// WatchRequests returns requests as they end.
 func (s *Service) WatchRequests(req *adminv1.WatchRequestsRequest, stream grpc.ServerStreamingServer[adminv1.WatchRequestsResponse]) error {
 	ctx := stream.Context()
 	for name, given := range map[string]bool{"filter.since": req.GetFilter().GetSince() != nil, "filter.until": req.GetFilter().GetUntil() != nil} {

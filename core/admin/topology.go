@@ -73,7 +73,7 @@ func (s *Service) ListRoutes(ctx context.Context, req *adminv1.ListRoutesRequest
 	return &adminv1.ListRoutesResponse{Routes: s.config.Topology.Routes()}, nil
 }
 
-// GetConfiguration gives the configuration in force.
+// GetConfiguration returns the configuration in force.
 func (s *Service) GetConfiguration(ctx context.Context, req *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
 	if s.config.Topology == nil {
 		return s.UnimplementedAdminServer.GetConfiguration(ctx, req)

@@ -28,8 +28,8 @@ const (
 	trialEvery  = 2 * time.Second
 	trialWithin = 30 * time.Second
 	trialTokens = 16
-	mostTried   = 4096
-	mostModel   = 256
+	maxTried    = 4096
+	maxModel    = 256
 )
 
 // Trier sends a request to one upstream, as the caller's own. A core.Service does. The record is not
@@ -93,8 +93,8 @@ func (s *Service) checkTrial(req *adminv1.TryUpstreamRequest) error {
 		return fault.Missing("upstream")
 	case strings.TrimSpace(model) == "":
 		return fault.Missing("model")
-	case len(model) > mostModel:
-		return fault.Invalid("model", "model: expected at most %d bytes, got %d", mostModel, len(model))
+	case len(model) > maxModel:
+		return fault.Invalid("model", "model: expected at most %d bytes, got %d", maxModel, len(model))
 	}
 	if !slices.ContainsFunc(s.config.Topology.Upstreams(), func(u *adminv1.Upstream) bool { return u.GetName() == req.GetUpstream() }) {
 		return fault.UpstreamNotFound()
@@ -102,7 +102,7 @@ func (s *Service) checkTrial(req *adminv1.TryUpstreamRequest) error {
 	return nil
 }
 
-// try sends the request, and gives what was answered.
+// try sends the request, and returns what was answered.
 func (s *Service) try(ctx context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, *call.Record, error) {
 	resp := &adminv1.TryUpstreamResponse{}
 	if req.GetImage() {
@@ -124,12 +124,12 @@ func (s *Service) try(ctx context.Context, req *adminv1.TryUpstreamRequest) (*ad
 	return resp, record, err
 }
 
-// cut gives the beginning of a text, whole characters of it.
+// cut returns the beginning of a text, whole characters of it.
 func cut(text string) string {
-	if len(text) <= mostTried {
+	if len(text) <= maxTried {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostTried], "")
+	return strings.ToValidUTF8(text[:maxTried], "")
 }
 
 // tried adds what the record and the error say.
@@ -152,6 +152,6 @@ func tried(to *adminv1.TryUpstreamResponse, record *call.Record, err error) {
 	f := fault.From(err)
 	body := f.Wire.GetJson()
 	to.Failure = &adminv1.TryFailure{
-		Kind: fault.Name(f.Kind), Reason: f.Reason, Message: cut(f.Message), NativeType: cut(f.NativeType), NativeCode: cut(f.NativeCode), NativeBody: body[:min(len(body), mostTried)],
+		Kind: fault.Name(f.Kind), Reason: f.Reason, Message: cut(f.Message), NativeType: cut(f.NativeType), NativeCode: cut(f.NativeCode), NativeBody: body[:min(len(body), maxTried)],
 	}
 }

@@ -105,7 +105,7 @@ func openTrying(t *testing.T) *trying {
 	return f
 }
 
-// as gives the context of an administrator's call.
+// as returns the context of an administrator's call.
 func as(t *testing.T, key string) context.Context {
 	t.Helper()
 	return call.With(t.Context(), &call.Record{Start: time.Now(), Method: adminv1.Admin_TryUpstream_FullMethodName, Caller: call.Caller{Principal: keys.Principal{KeyID: key, Owner: "ops", Group: keys.GroupAdmin}}})

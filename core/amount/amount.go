@@ -21,10 +21,10 @@ const (
 	Exact = 1<<53 - 1
 )
 
-// Of gives n as an amount: a number below 0 is 0.
+// Of returns n as an amount: a number below 0 is 0.
 func Of(n int64) int64 { return max(n, 0) }
 
-// Bound gives n as an amount that is exact in every store: 0 to Exact.
+// Bound returns n as an amount that is exact in every store: 0 to Exact.
 func Bound(n int64) int64 { return min(max(n, 0), Exact) }
 
 // Sum adds amounts.

@@ -39,12 +39,12 @@ const Program = "genway"
 
 type actorKey struct{}
 
-// WithActor gives a context in which changes are made by actor.
+// WithActor returns a context in which changes are made by actor.
 func WithActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// ActorOf gives the actor of a context; Program if none was named.
+// ActorOf returns the actor of a context; Program if none was named.
 func ActorOf(ctx context.Context) string {
 	if actor, ok := ctx.Value(actorKey{}).(string); ok {
 		return actor

@@ -17,7 +17,7 @@ type Entry struct {
 	Hash [sha256.Size]byte
 }
 
-// Append gives the entry that records change behind last, or as the first where
+// Append returns the entry that records change behind last, or as the first where
 // last is nil.
 func Append(last *Entry, change Change) *Entry {
 	change.Time = change.Time.UTC().Truncate(time.Microsecond)

@@ -11,7 +11,7 @@ type Query struct {
 	After int64
 	// Before, unless 0, leaves out the entries from that number on.
 	Before int64
-	// Newest gives them by descending number.
+	// Newest returns them by descending number.
 	Newest bool
 	// Subject, unless empty, leaves out those of others.
 	Subject string
@@ -26,7 +26,7 @@ func (q Query) Matches(e *Entry) bool {
 // the change that it records. Entries are never changed nor deleted, and
 // the database refuses to.
 type Store interface {
-	// Entries gives what the query asks for by ascending number, or by descending one, as it is stored. An
+	// Entries returns what the query asks for by ascending number, or by descending one, as it is stored. An
 	// error ends the sequence. It may be left early, and entries that are appended
 	// meanwhile may be among it.
 	Entries(ctx context.Context, query Query) iter.Seq2[*Entry, error]

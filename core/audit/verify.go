@@ -32,7 +32,7 @@ func (e *BrokenError) Error() string {
 // were taken off its end, or the whole record was replaced.
 var ErrHeadMissing = errors.New("the audit is whole but does not contain the known head: its end was cut off, or all of it was rewritten")
 
-// Verify walks all entries from the first and gives the record's head. The error is
+// Verify walks all entries from the first and returns the record's head. The error is
 // a *BrokenError for the first entry that was changed, taken out or put in;
 // ErrHeadMissing where no entry has the hash known, unless that is zero; and
 // otherwise the sequence's own.

@@ -30,7 +30,7 @@ import (
 
 // Keys finds the principal of a key. *keys.Service is one.
 type Keys interface {
-	// Authenticate gives the principal of a live key. The error is
+	// Authenticate returns the principal of a live key. The error is
 	// keys.ErrWrongKey for every key that is not one, and anything else when
 	// that could not be found out.
 	Authenticate(ctx context.Context, raw string) (keys.Principal, error)
@@ -48,7 +48,7 @@ type Authenticator struct {
 // Administrates reports whether a method is one of the Admin service.
 func Administrates(method string) bool { return strings.HasPrefix(method, "/genway.admin.v1.") }
 
-// Authenticate gives the caller of the call of that method that ctx belongs to. Errors
+// Authenticate returns the caller of the call of that method that ctx belongs to. Errors
 // are *fault.Error values: a key that is unknown, revoked or expired gets one and the
 // same answer. For a good key of another group the error names the group, and the caller is
 // returned with it, for the log; so is, with every error, the protocol that a trusted edge names.
@@ -93,7 +93,7 @@ func (a Authenticator) FromEdge(ctx context.Context) bool {
 // have: an edge's own call, as of the health service, or one for its caller.
 func (a Authenticator) Trusts(ctx context.Context) bool { return a.Trust != nil && a.Trust(ctx) }
 
-// way gives what the way of a call says of its caller: the protocol, and whether a trusted edge
+// way returns what the way of a call says of its caller: the protocol, and whether a trusted edge
 // made the call. It also gives the group whose keys the way takes, and the reason in words.
 func (a Authenticator) way(ctx context.Context, method string) (caller call.Caller, needed keys.Group, why string, err error) {
 	switch name := metadataOf(ctx, ProtocolKey); {
@@ -122,7 +122,7 @@ func bearer(ctx context.Context) string {
 	return strings.Trim(key, " \t")
 }
 
-// metadataOf gives the last value of a call's metadata of that name.
+// metadataOf returns the last value of a call's metadata of that name.
 func metadataOf(ctx context.Context, name string) string {
 	values := transport.Incoming(ctx, name)
 	if len(values) == 0 {
@@ -176,7 +176,7 @@ func TrustCertificate(authorities func() []*x509.Certificate) Trust {
 	}
 }
 
-// verified gives the chains of the certificate of a connection's other end that the
+// verified returns the chains of the certificate of a connection's other end that the
 // listener has verified; none without one.
 func verified(ctx context.Context) [][]*x509.Certificate {
 	p, ok := peer.FromContext(ctx)
@@ -206,7 +206,7 @@ func TrustAny(trusts ...Trust) Trust {
 // without a port.
 const AddressKey = "genway-client"
 
-// AddressOf gives the address a call comes from: as an edge reports it for its callers,
+// AddressOf returns the address a call comes from: as an edge reports it for its callers,
 // the connection's own for direct ones. It is the zero Addr where none is known.
 func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
 	text := ""
@@ -226,7 +226,7 @@ func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
 // its caller has shown and that is of an authority, a value each, as certs.Names gives them.
 const CertificateKey = "genway-client-certificate"
 
-// CertificateOf gives the names of the certificate that a caller has shown: as an edge
+// CertificateOf returns the names of the certificate that a caller has shown: as an edge
 // reports it for its callers, and as the connection has it for direct ones. It is none where none was
 // shown.
 func CertificateOf(ctx context.Context, caller call.Caller) []string {

@@ -228,12 +228,12 @@ func (r *Record) Await(since time.Time) { r.Waited += time.Since(since) }
 
 type recordKey struct{}
 
-// With gives a context that carries the record.
+// With returns a context that carries the record.
 func With(ctx context.Context, r *Record) context.Context {
 	return context.WithValue(ctx, recordKey{}, r)
 }
 
-// Of gives the record of the call that ctx belongs to. It is never nil: outside of a call it is
+// Of returns the record of the call that ctx belongs to. It is never nil: outside of a call it is
 // a new record, which is read nowhere.
 func Of(ctx context.Context) *Record {
 	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
@@ -242,7 +242,7 @@ func Of(ctx context.Context) *Record {
 	return &Record{}
 }
 
-// Ensure gives the record of the call that ctx belongs to, and a context that carries it. Outside
+// Ensure returns the record of the call that ctx belongs to, and a context that carries it. Outside
 // of a call it makes one that begins now.
 func Ensure(ctx context.Context) (context.Context, *Record) {
 	if r, ok := ctx.Value(recordKey{}).(*Record); ok {

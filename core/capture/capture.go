@@ -30,9 +30,9 @@ const (
 )
 
 const (
-	// mostCalls bounds the calls of upstreams of one request. Of more, the last one takes the
+	// maxCalls bounds the calls of upstreams of one request. Of more, the last one takes the
 	// place of the one before it.
-	mostCalls = 3
+	maxCalls = 3
 	// MostTotal bounds all bodies of one request: an answer of the Admin service holds them.
 	MostTotal = 3 << 20
 	// slack is how much of a body is collected beyond what is kept of it, so that a credential
@@ -131,7 +131,7 @@ func (c *Capture) Message(kind Kind, upstream string, m proto.Message) {
 	}
 }
 
-// Call adds what an upstream is sent, and gives a reader that adds what is read of its answer, for
+// Call adds what an upstream is sent, and returns a reader that adds what is read of its answer, for
 // a body that is there by then. clean replaces credentials of the gateway's in the answer.
 func (c *Capture) Call(upstream, protocol string, sent []byte, clean func([]byte) []byte) (answer func(io.Reader) io.Reader) {
 	c.mu.Lock()
@@ -145,11 +145,11 @@ func (c *Capture) Call(upstream, protocol string, sent []byte, clean func([]byte
 	}
 }
 
-// next gives the number of the next call. Beyond the bound, the bodies of the last one are
+// next returns the number of the next call. Beyond the bound, the bodies of the last one are
 // forgotten.
 func (c *Capture) next() int {
 	c.calls++
-	if c.calls > mostCalls {
+	if c.calls > maxCalls {
 		kept := c.bodies[:0]
 		for _, b := range c.bodies {
 			if b.Call != c.calls-1 {
@@ -215,7 +215,7 @@ func (c *Capture) release() {
 // Began is when the request began.
 func (c *Capture) Began() time.Time { return c.began }
 
-// Bodies gives what is to be kept of a closed capture: without credentials of the gateway's,
+// Bodies returns what is to be kept of a closed capture: without credentials of the gateway's,
 // redacted, and then cut to its bounds.
 func (c *Capture) Bodies() []Body {
 	c.mu.Lock()

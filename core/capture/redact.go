@@ -40,7 +40,7 @@ func newRedactor(entries []string) *redactor {
 	return r
 }
 
-// body gives a body with the values replaced, up to where it can be understood: what is behind a
+// body returns a body with the values replaced, up to where it can be understood: what is behind a
 // mistake, or behind the end of a body that is cut, is left out. It reports whether anything was
 // replaced or left out.
 func (r *redactor) body(data []byte, whole bool) (out []byte, redacted bool) {

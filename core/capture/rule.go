@@ -24,8 +24,8 @@ const (
 	// MostAhead is how far ahead a rule's end may be.
 	MostAhead = 7 * 24 * time.Hour
 
-	mostRedacted     = 64  // entries of Rule.Redact
-	mostRedactedSize = 255 // bytes of one
+	maxRedacted     = 64  // entries of Rule.Redact
+	maxRedactedSize = 255 // bytes of one
 )
 
 // Rule says which requests have their bodies captured. The zero value of a member is its default;
@@ -59,15 +59,15 @@ func (r *Rule) Check(now time.Time) []Mistake {
 	if r.MaxBytes < 0 || r.MaxBytes > MostBytes {
 		add("max_bytes", "expected 1 to %d, got %d", MostBytes, r.MaxBytes)
 	}
-	if len(r.Redact) > mostRedacted {
-		add("redact", "at most %d, not %d", mostRedacted, len(r.Redact))
+	if len(r.Redact) > maxRedacted {
+		add("redact", "at most %d, not %d", maxRedacted, len(r.Redact))
 	}
 	for i, entry := range r.Redact {
 		switch at := fmt.Sprintf("redact[%d]", i); {
 		case entry == "" || entry == "/":
 			add(at, "it is empty: expected a member's name, or a JSON pointer such as /messages/*/content")
-		case len(entry) > mostRedactedSize || !utf8.ValidString(entry):
-			add(at, "expected at most %d bytes of UTF-8", mostRedactedSize)
+		case len(entry) > maxRedactedSize || !utf8.ValidString(entry):
+			add(at, "expected at most %d bytes of UTF-8", maxRedactedSize)
 		case entry[0] == '/' && !isPointer(entry):
 			add(at, "%.80q is no JSON pointer: ~ is written ~0, and / within a name ~1", entry)
 		case slices.Contains(r.Redact[:i], entry):
@@ -99,7 +99,7 @@ func isPointer(text string) bool {
 	}
 }
 
-// Clone gives a copy that shares nothing with the rule.
+// Clone returns a copy that shares nothing with the rule.
 func (r *Rule) Clone() *Rule {
 	if r == nil {
 		return nil
@@ -124,7 +124,7 @@ func (r *Rule) hits() bool {
 	return r.Share == 0 || rand.Float64() < r.Share //nolint:gosec // a sample, no secret
 }
 
-// Begin gives the capture of a request to which these rules apply, nil ones among them; nil where
+// Begin returns the capture of a request to which these rules apply, nil ones among them; nil where
 // none asks for it. The size is that of the first rule that does. What any rule in force redacts is
 // redacted.
 func Begin(now time.Time, budget *Budget, rules ...*Rule) *Capture {

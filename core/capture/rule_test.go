@@ -115,7 +115,7 @@ func TestRedactionsAdd(t *testing.T) {
 	}
 }
 
-// only closes a capture and gives its one body.
+// only closes a capture and returns its one body.
 func only(t *testing.T, c *capture.Capture) capture.Body {
 	t.Helper()
 	if !c.Close() {

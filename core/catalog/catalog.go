@@ -14,7 +14,7 @@ import (
 // Catalog is what is known of models. It is safe for concurrent use. A nil one knows nothing.
 type Catalog struct {
 	rows []Row // never changed
-	// behind gives the rows behind them, which are read when the first model is looked up; nil
+	// behind returns the rows behind them, which are read when the first model is looked up; nil
 	// is none.
 	behind func() []Row
 	found  memory
@@ -23,7 +23,7 @@ type Catalog struct {
 //go:embed models.yaml
 var shipped []byte
 
-// Shipped gives the catalogue that ships with the program. It is read when the first model is
+// Shipped returns the catalogue that ships with the program. It is read when the first model is
 // looked up: a program that translates nothing starts without it.
 var Shipped = sync.OnceValue(func() *Catalog { return &Catalog{behind: shippedRows} })
 
@@ -99,7 +99,7 @@ var (
 	minor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(claude-(?:[a-z]+-)?[0-9]+)\.([0-9])`) })
 )
 
-// Plain gives the name that the vendor itself has for a model, as far as it can be derived:
+// Plain returns the name that the vendor itself has for a model, as far as it can be derived:
 // us.anthropic.claude-opus-4-7-v1:0, anthropic/claude-opus-4.7 and claude-opus-4-7@20260416
 // all begin with claude-opus-4-7. It is in lower case.
 func Plain(model string) string {

@@ -20,7 +20,7 @@ type memory struct {
 	rows map[string]Row
 }
 
-// Find gives what is known of a model: of each member, what the first row says that matches
+// Find returns what is known of a model: of each member, what the first row says that matches
 // the name as it is or as Plain gives it. It is the zero Row for a model that is not known. The
 // caller must not change what the row points to.
 //

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Fit gives a request that is translated for a model as the model takes it, and what that
+// Fit returns a request that is translated for a model as the model takes it, and what that
 // loses: parameters that it refuses are left out, a limit above its most is lowered, and
 // thinking is asked for in a form that it has. Tools, schemas and contents that it does not
 // take bear on the answer, and are refused by name. What is not known passes. req is not
@@ -82,7 +82,7 @@ type fitting struct {
 	losses []*genwayv1.Loss
 }
 
-// own gives the request to change, which is not the caller's.
+// own returns the request to change, which is not the caller's.
 func (f *fitting) own() *genwayv1.GenerateTextRequest {
 	if !f.owned {
 		out := codec.Shared(f.req)
@@ -154,7 +154,7 @@ func (f *fitting) think(forms []string) {
 	}
 }
 
-// thinking gives the configuration to change.
+// thinking returns the configuration to change.
 func (f *fitting) thinking() *genwayv1.ThinkingConfig {
 	out := codec.Shared(f.req.GetThinking())
 	f.own().Thinking = out

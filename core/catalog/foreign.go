@@ -114,7 +114,7 @@ func LiteLLM(text []byte, providers []string) (*Import, error) {
 	return out, nil
 }
 
-// chosen gives the names that are wanted: in the order in which they were asked for, so that
+// chosen returns the names that are wanted: in the order in which they were asked for, so that
 // the first of two models of one name is the one that is meant.
 func chosen(names func(func(string) bool), wanted []string) []string {
 	if len(wanted) == 0 {
@@ -123,11 +123,11 @@ func chosen(names func(func(string) bool), wanted []string) []string {
 	return wanted
 }
 
-// mostTokens is more than any model takes: a larger number is no number of tokens.
-const mostTokens = 1 << 40
+// maxTokens is more than any model takes: a larger number is no number of tokens.
+const maxTokens = 1 << 40
 
 func tokens(n float64) *int64 {
-	if !(n >= 1 && n <= mostTokens) {
+	if !(n >= 1 && n <= maxTokens) {
 		return nil // 0 is unknown
 	}
 	return new(int64(n))
@@ -156,7 +156,7 @@ func words(v any) []string {
 	return out
 }
 
-// modalitiesOf gives the words that are ours; both catalogues have pdf for documents.
+// modalitiesOf returns the words that are ours; both catalogues have pdf for documents.
 func modalitiesOf(words []string) []string {
 	var out []string
 	for _, word := range words {

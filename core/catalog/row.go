@@ -104,7 +104,7 @@ func listOf(list *[]string) []string {
 	return *list
 }
 
-// over gives the row with what it does not say from another.
+// over returns the row with what it does not say from another.
 func (r Row) over(other Row) Row {
 	r.Context, r.MaxOutput = either(r.Context, other.Context), either(r.MaxOutput, other.MaxOutput)
 	r.Refuses, r.Thinking = either(r.Refuses, other.Refuses), either(r.Thinking, other.Thinking)

@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// ownPaths gives the paths that are called behind a base, by kind.
+// ownPaths returns the paths that are called behind a base, by kind.
 func ownPaths(kind string) []string {
 	var paths []string
 	p := protocol.ByKind(kind)

@@ -6,8 +6,8 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// leastCheck and mostCheck bound the time from one check to the next.
-const leastCheck, mostCheck = time.Second, time.Hour
+// minCheck and maxCheck bound the time from one check to the next.
+const minCheck, maxCheck = time.Second, time.Hour
 
 // checkCheck demands a check that can be made.
 func (u Upstream) checkCheck(all *checks, at string) {
@@ -19,8 +19,8 @@ func (u Upstream) checkCheck(all *checks, at string) {
 		all.wrongf(at+".check", "the sandbox is a part of the process: there is nothing to check")
 	case every == 0:
 		all.wrongf(at+".check", "every is missing: the time from one check to the next, as 30s")
-	case every < leastCheck || every > mostCheck:
-		all.wrongf(at+".check.every", "expected %v to %v, got %v", leastCheck, mostCheck, every)
+	case every < minCheck || every > maxCheck:
+		all.wrongf(at+".check.every", "expected %v to %v, got %v", minCheck, maxCheck, every)
 	}
 	if p := protocol.ByKind(u.Kind); p != nil && p.Images && u.Check.Model != "" {
 		all.wrongf(at+".check.model", "a check draws no image; leave it out, and the upstream is asked for its list of models")

@@ -42,7 +42,7 @@ type Config struct {
 	warnings Errors
 }
 
-// Kinds gives what an upstream may speak: the kinds of the registered protocols, generation
+// Kinds returns what an upstream may speak: the kinds of the registered protocols, generation
 // and sandbox.
 func Kinds() []string { return append(protocol.Kinds(), "generation", Sandbox) }
 

@@ -46,7 +46,7 @@ func (c *Config) OIDC() *OIDC {
 	return c.Console.OIDC
 }
 
-// Secret gives the client secret as it is now; empty for a public client.
+// Secret returns the client secret as it is now; empty for a public client.
 func (o *OIDC) Secret() (string, error) {
 	if o.ClientSecretFile != "" {
 		return ReadSecret(o.ClientSecretFile)

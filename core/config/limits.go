@@ -95,7 +95,7 @@ func (c *Config) EffectiveLimits() Limits {
 	return l
 }
 
-// Rules gives limits as the limiter takes them. They have been validated.
+// Rules returns limits as the limiter takes them. They have been validated.
 func (l *Limits) Rules() limit.Rules {
 	rules := limit.Rules{OutputTokens: l.OutputTokens, AllowUnpriced: l.Unpriced == "allow"}
 	if l.Keys != nil {

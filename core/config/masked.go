@@ -23,7 +23,7 @@ var secrets = map[string]bool{
 // reference is a value that the environment has.
 var reference = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\})+$`)
 
-// Masked gives a file without its comments, in which each value that may be a secret is
+// Masked returns a file without its comments, in which each value that may be a secret is
 // replaced. References to the environment stay as they are.
 func Masked(file string) ([]byte, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file

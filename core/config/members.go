@@ -25,7 +25,7 @@ type Member struct {
 	Referred  bool
 }
 
-// Members gives the values of a file's text in their order, at most 5000. A member that is repeated by an alias
+// Members returns the values of a file's text in their order, at most 5000. A member that is repeated by an alias
 // has the line of its anchor. The error does not show the text.
 func Members(text []byte) ([]Member, error) {
 	body, err := strict.Parse("", text)
@@ -37,8 +37,8 @@ func Members(text []byte) ([]Member, error) {
 	return w.members, nil
 }
 
-// mostMembers bounds what aliases can make of a file.
-const mostMembers = 5000
+// maxMembers bounds what aliases can make of a file.
+const maxMembers = 5000
 
 type memberWalk struct {
 	anchors map[string]ast.Node
@@ -46,7 +46,7 @@ type memberWalk struct {
 }
 
 func (w *memberWalk) walk(path string, node ast.Node, secret bool) {
-	if len(w.members) >= mostMembers {
+	if len(w.members) >= maxMembers {
 		return
 	}
 	switch n := node.(type) {

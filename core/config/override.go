@@ -15,9 +15,9 @@ import (
 type Overrides struct {
 	// Drop leaves parameters out: those that the table of settings lets an operator drop.
 	Drop []string `yaml:"drop,omitempty" jsonschema_description:"Parameters to leave out of requests, by name; the X-Genway-Lost header names them."`
-	// Set gives them a value, whatever the caller says.
+	// Set returns them a value, whatever the caller says.
 	Set *Parameters `yaml:"set,omitempty" jsonschema_description:"Parameters that have this value, whatever the caller says."`
-	// Default gives one to those the caller says nothing of.
+	// Default returns one to those the caller says nothing of.
 	Default *Parameters `yaml:"default,omitempty" jsonschema_description:"Parameters that have this value where the caller says nothing."`
 	// Bound keeps those that are given within a range.
 	Bound *Bounds `yaml:"bound,omitempty" jsonschema_description:"Most, or least and most, of parameters that are given."`
@@ -53,7 +53,7 @@ func (b *Bound) UnmarshalYAML(node ast.Node) error {
 	return &yaml.SyntaxError{Token: node.GetToken(), Message: "expected a number, the most, or {min: N, max: N}"}
 }
 
-// Values gives the parameters that are given, by name: float64, int64, bool, string or
+// Values returns the parameters that are given, by name: float64, int64, bool, string or
 // []string.
 func (p *Parameters) Values() map[string]any {
 	values := map[string]any{}
@@ -63,7 +63,7 @@ func (p *Parameters) Values() map[string]any {
 	return values
 }
 
-// Values gives the ranges that are given, by name.
+// Values returns the ranges that are given, by name.
 func (b *Bounds) Values() map[string]Bound {
 	values := map[string]Bound{}
 	eachGiven(b, func(name string, v reflect.Value, _ reflect.StructField) {

@@ -88,7 +88,7 @@ func (u Upstream) parameters() map[string]string {
 	return map[string]string{"resource": u.Resource, "project": u.Project, "region": u.Region}
 }
 
-// settle gives the upstreams what their providers say of addresses: a base_url where there is
+// settle returns the upstreams what their providers say of addresses: a base_url where there is
 // none, or only a host.
 func (c *Config) settle() {
 	for name, u := range c.Upstreams {

@@ -67,7 +67,7 @@ func (u Upstream) checkCertificates(all *checks, at string) {
 // certificateError is of the client certificate.
 type certificateError struct{ error }
 
-// TLSConfig gives how connections to the upstream are encrypted, as far as the file
+// TLSConfig returns how connections to the upstream are encrypted, as far as the file
 // says; the files it names are read.
 func (u Upstream) TLSConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -18,7 +18,7 @@ var errUnmask = errors.New("a value is " + masked + " where the file has none at
 // written is how masked is written in YAML.
 var written = regexp.MustCompile(`"\(masked\)"|'\(masked\)'|\(masked\)`)
 
-// Unmask undoes Masked: it gives a text in which each masked value is what a file's text has at the
+// Unmask undoes Masked: it returns a text in which each masked value is what a file's text has at the
 // same place, on the same line. secrets are those values, as they are written. Both texts must be
 // YAML; neither is shown in an error.
 func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
@@ -60,7 +60,7 @@ func ordered(text []byte) (any, error) {
 	return body, nil
 }
 
-// unmask gives a value without masks, and what it has put in, in order and as JSON, which is YAML.
+// unmask returns a value without masks, and what it has put in, in order and as JSON, which is YAML.
 func unmask(shown, from any) (filled any, values []string, err error) {
 	switch v := shown.(type) {
 	case yaml.MapSlice:

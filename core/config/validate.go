@@ -18,18 +18,18 @@ import (
 // Sandbox is the name of the upstream that is always there.
 const Sandbox = "sandbox"
 
-// Protocols gives the callers a route may be limited to: those of the registered protocols,
+// Protocols returns the callers a route may be limited to: those of the registered protocols,
 // and direct ones.
 func Protocols() []string { return append(protocol.Kinds(), protocol.Direct.Kind) }
 
-// Strategies gives the ways in which the targets of a route share its load.
+// Strategies returns the ways in which the targets of a route share its load.
 func Strategies() []string { return []string{"weight", "least_busy", "fastest"} }
 
 // Mistakes are reported with their place.
 var wrong, quoted = strict.Wrong, strict.Quoted
 
-// mostWeight bounds a target's weight, so that those of a route can be added.
-const mostWeight = 1_000_000
+// maxWeight bounds a target's weight, so that those of a route can be added.
+const maxWeight = 1_000_000
 
 // checks collects what is wrong.
 type checks []error
@@ -157,8 +157,8 @@ func (c *Config) checkTarget(all *checks, at string, t Target) {
 	if t.Weight != nil && *t.Weight < 0 {
 		all.wrongf(at+".weight", "expected at least 0, got %d", *t.Weight)
 	}
-	if t.Weight != nil && *t.Weight > mostWeight {
-		all.wrongf(at+".weight", "expected at most %d, got %d", mostWeight, *t.Weight)
+	if t.Weight != nil && *t.Weight > maxWeight {
+		all.wrongf(at+".weight", "expected at most %d, got %d", maxWeight, *t.Weight)
 	}
 	if !printable(t.Model) {
 		all.wrongf(at+".model", "%q has a character that cannot be shown", t.Model)

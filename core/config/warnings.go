@@ -73,7 +73,7 @@ func (u Upstream) warnOfClearText(all *checks, at string) {
 	}
 }
 
-// budgeted gives the place of the first budget; empty without one.
+// budgeted returns the place of the first budget; empty without one.
 func (c *Config) budgeted() string {
 	if c.Limits == nil {
 		return ""

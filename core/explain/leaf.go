@@ -19,8 +19,8 @@ type leaf struct {
 const (
 	// deepest is the depth at which a value is taken as a whole.
 	deepest = 32
-	// mostLeaves bounds those of one body.
-	mostLeaves = 20_000
+	// maxLeaves bounds those of one body.
+	maxLeaves = 20_000
 )
 
 // leavesOf lists the leaves of a body, in order; truncated says that there are more. What is
@@ -33,7 +33,7 @@ func leavesOf(body []byte) (leaves []leaf, truncated bool) {
 		if err != nil {
 			return false
 		}
-		if len(leaves) == mostLeaves {
+		if len(leaves) == maxLeaves {
 			truncated = true
 			return false
 		}
@@ -119,7 +119,7 @@ func (l leaf) others() [][]byte {
 	return [][]byte{null}
 }
 
-// without gives a body without the leaves that drop names, and without what is empty then.
+// without returns a body without the leaves that drop names, and without what is empty then.
 func without(body []byte, drop func(l leaf) bool) []byte {
 	leaves, truncated := leavesOf(body)
 	if truncated {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// mostMembers bounds the members that are listed, mostArrivals the paths of one.
-	mostMembers  = 500
-	mostArrivals = 16
-	// mostProbed bounds the bytes of the bodies that are tried out.
-	mostProbed = 8 << 20
-	// mostShown bounds a value that is shown, in bytes.
-	mostShown = 256
+	// maxMembers bounds the members that are listed, maxArrivals the paths of one.
+	maxMembers  = 500
+	maxArrivals = 16
+	// maxProbed bounds the bytes of the bodies that are tried out.
+	maxProbed = 8 << 20
+	// maxShown bounds a value that is shown, in bytes.
+	maxShown = 256
 )
 
 // The rules.
@@ -38,7 +38,7 @@ type tracing struct {
 	answer bool
 	// settings says what the table of settings has for the members of a request; nil for an answer.
 	settings *settings
-	// plain gives what a body becomes without overrides; false where it is refused.
+	// plain returns what a body becomes without overrides; false where it is refused.
 	plain func(body []byte) (outcome, bool)
 
 	// cost is how many times larger than the body that is tried out is what its trial reads and writes.
@@ -57,7 +57,7 @@ func (o outcome) places() places {
 	return places{valuesOf(o.body), valuesOf(o.message)}
 }
 
-// valuesOf gives the values of a body's leaves by their paths.
+// valuesOf returns the values of a body's leaves by their paths.
 func valuesOf(body []byte) map[string][]byte {
 	leaves, _ := leavesOf(body)
 	return index(leaves)
@@ -72,15 +72,15 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 	claimed := map[string]bool{}
 	truncated = more || finalMore
 	for _, l := range leaves {
-		if ctx.Err() != nil || t.probed > mostProbed || len(list) == mostMembers {
+		if ctx.Err() != nil || t.probed > maxProbed || len(list) == maxMembers {
 			return list, true
 		}
 		m := t.member(l, sent, plainly)
 		for _, path := range m.GetArrives() {
 			claimed[path] = true
 		}
-		if len(m.GetArrives()) > mostArrivals {
-			m.Arrives = m.Arrives[:mostArrivals]
+		if len(m.GetArrives()) > maxArrivals {
+			m.Arrives = m.Arrives[:maxArrivals]
 		}
 		list = append(list, m)
 	}
@@ -88,7 +88,7 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 		if claimed[l.path] {
 			continue
 		}
-		if len(list) == mostMembers {
+		if len(list) == maxMembers {
 			return list, true
 		}
 		m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{l.path}, ArrivedJson: shown(l.value), Rule: ruleCodec}
@@ -178,7 +178,7 @@ func (t *tracing) reason(passed []string) string {
 	return "the receiver's body does not depend on it"
 }
 
-// probe gives the paths in the receiver's body that depend on a member, or else those in the
+// probe returns the paths in the receiver's body that depend on a member, or else those in the
 // contract's message of an answer, whether there is another value of it that is not refused, and whether
 // there is one that is.
 func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried, refused bool) {
@@ -223,7 +223,7 @@ func within(path, member string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// index gives values by their paths.
+// index returns values by their paths.
 func index(leaves []leaf) map[string][]byte {
 	values := make(map[string][]byte, len(leaves))
 	for _, l := range leaves {
@@ -234,8 +234,8 @@ func index(leaves []leaf) map[string][]byte {
 
 // shown is a value that is not too long to be shown.
 func shown(value []byte) string {
-	if len(value) > mostShown {
-		return strings.ToValidUTF8(string(value[:mostShown]), "") + "…"
+	if len(value) > maxShown {
+		return strings.ToValidUTF8(string(value[:maxShown]), "") + "…"
 	}
 	return strings.ToValidUTF8(string(value), "\uFFFD")
 }

@@ -81,7 +81,7 @@ func (p *passage) decode(body []byte) (*message, error) {
 	return &message{proto: req.GenerateTextRequest, text: req, model: req.GetModel(), stream: req.Stream || p.stream}, nil
 }
 
-// speller gives the caller's names of members of the contract.
+// speller returns the caller's names of members of the contract.
 func (p *passage) speller(body []byte) *spell.Speller {
 	if p.caller.Codec == nil {
 		return spell.New(p.caller.Members, body, nil)
@@ -169,7 +169,7 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 	return r
 }
 
-// spelled gives losses by the caller's names.
+// spelled returns losses by the caller's names.
 func spelled(s *spell.Speller, losses []*genwayv1.Loss) []*genwayv1.Loss {
 	var list []*genwayv1.Loss
 	for _, l := range losses {

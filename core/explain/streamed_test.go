@@ -124,7 +124,7 @@ func TestExplainStreamLosses(t *testing.T) {
 	}
 }
 
-// until gives a text up to a mark, and from what begins with it.
+// until returns a text up to a mark, and from what begins with it.
 func until(text, mark string) string {
 	head, _, _ := strings.Cut(text, mark)
 	return head

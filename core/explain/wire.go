@@ -55,7 +55,7 @@ func (w *wire) refuse() {
 	w.answer = nil
 }
 
-// kept gives the body of the last call; nil if there was none.
+// kept returns the body of the last call; nil if there was none.
 func (w *wire) kept() []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -90,7 +90,7 @@ func NewIndex(patterns []string) *Index {
 	return x
 }
 
-// First gives the number of the first pattern that matches a name and that accept, unless it
+// First returns the number of the first pattern that matches a name and that accept, unless it
 // is nil, accepts; -1 for none.
 func (x *Index) First(name string, accept func(number int) bool) int {
 	s := search{name: name, accept: accept, best: -1}
@@ -100,7 +100,7 @@ func (x *Index) First(name string, accept func(number int) bool) int {
 	return s.best
 }
 
-// All gives the numbers of all patterns that match a name, the first ones first.
+// All returns the numbers of all patterns that match a name, the first ones first.
 func (x *Index) All(name string) []int {
 	var all []int
 	seen := map[int]bool{} // a glob may be found by its text at two places of the name

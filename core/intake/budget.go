@@ -86,8 +86,8 @@ func (i *Intake) sharesOf(who Caller, c *connection) [4]share {
 	}
 }
 
-// leastShare is the least of the shares: more than that, the call's bytes can never be.
-func (c *Call) leastShare() int64 {
+// minShare is the least of the shares: more than that, the call's bytes can never be.
+func (c *Call) minShare() int64 {
 	least := c.intake.config.Memory
 	for _, s := range c.shares {
 		if s.most.bytes > 0 {

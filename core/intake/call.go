@@ -98,7 +98,7 @@ func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only 
 	cause := context.Cause(c.ctx) //nolint:contextcheck // that of the call, which its own context inherits
 	switch {
 	case errors.Is(cause, errSlow):
-		return fault.New(fault.Timeout, "MESSAGE_TIMEOUT", "the request message did not arrive in time; it must come at %d bytes a second", leastRate)
+		return fault.New(fault.Timeout, "MESSAGE_TIMEOUT", "the request message did not arrive in time; it must come at %d bytes a second", minRate)
 	case errors.Is(cause, errEnding):
 		return ending()
 	case errors.Is(err, io.EOF) && only:
@@ -178,7 +178,7 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 	}
 	// What can never fit is refused for good, and not as the messages for which there may be
 	// room later.
-	if share := c.leastShare() + free; size > share {
+	if share := c.minShare() + free; size > share {
 		return nil, tooLarge(size, share)
 	}
 	// The bytes are copied: frames may be small, and the memory of each is larger than what it carries.
@@ -267,7 +267,7 @@ func (c *Call) review() {
 	case c.sending:
 		c.cut(errNotTaken)
 	case !c.receiving:
-	case float64(c.window+piece) < leastRate*c.intake.config.Window.Seconds() || c.window == 0: // a piece may be there in part
+	case float64(c.window+piece) < minRate*c.intake.config.Window.Seconds() || c.window == 0: // a piece may be there in part
 		c.cut(errSlow)
 	default:
 		c.window = 0

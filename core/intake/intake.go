@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// leastRate is the least rate of a message, in bytes per second over a window.
-const leastRate = 1000
+// minRate is the least rate of a message, in bytes per second over a window.
+const minRate = 1000
 
 // Config says what may be taken in. The zero value has the defaults.
 type Config struct {
@@ -139,7 +139,7 @@ func (i *Intake) Drain() {
 
 type callKey struct{}
 
-// Of gives the call that ctx belongs to; nil for the calls of edges, which bound what
+// Of returns the call that ctx belongs to; nil for the calls of edges, which bound what
 // their callers send themselves.
 func Of(ctx context.Context) *Call {
 	call, _ := ctx.Value(callKey{}).(*Call)
@@ -155,7 +155,7 @@ func Refuse(ctx context.Context, err error) context.Context {
 	return context.WithValue(ctx, refusedKey{}, err)
 }
 
-// Refused gives what Refuse has marked the call with; nil for a call that goes on.
+// Refused returns what Refuse has marked the call with; nil for a call that goes on.
 func Refused(ctx context.Context) error {
 	err, _ := ctx.Value(refusedKey{}).(error)
 	return err

@@ -15,7 +15,7 @@ const (
 	looks, lookAgain = 2, 100 * time.Millisecond
 )
 
-// Find gives the items of those identifiers that are kept for the API key. It waits a
+// Find returns the items of those identifiers that are kept for the API key. It waits a
 // moment for items that another core may be about to write. Each item that is found is kept
 // for as long again.
 func (k *Keeper) Find(ctx context.Context, keyID string, ids []string) (map[string][]byte, error) {
@@ -35,7 +35,7 @@ func (k *Keeper) Find(ctx context.Context, keyID string, ids []string) (map[stri
 	}
 }
 
-// look looks once, and gives the identifiers that it has not found.
+// look looks once, and returns the identifiers that it has not found.
 func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map[string][]byte) (missing []string, err error) {
 	names := map[[sha256.Size]byte]string{}
 	var asked [][sha256.Size]byte

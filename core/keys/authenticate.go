@@ -209,7 +209,7 @@ func newTable() *table {
 
 func (t *table) shard(hash *Digest) *shard { return &t.shards[hash[0]%shards] }
 
-// find gives the record of a secret; nil for none.
+// find returns the record of a secret; nil for none.
 func (t *table) find(hash *Digest) *record {
 	s := t.shard(hash)
 	s.mu.RLock()
@@ -246,7 +246,7 @@ func (t *table) remove(hash *Digest) {
 	t.release(before)
 }
 
-// share gives the one policy of all keys with that JSON. One that has a member that this
+// share returns the one policy of all keys with that JSON. One that has a member that this
 // program does not know is not taken for a smaller one: its keys cannot be checked.
 func (t *table) share(text string) *policy {
 	sum := sha256.Sum256([]byte(text))

@@ -12,7 +12,7 @@ import (
 // maxCertificateLength bounds the name of one certificate, in bytes.
 const maxCertificateLength = 512
 
-// ParseCertificate reads what identifies a client certificate, and gives it in its canonical
+// ParseCertificate reads what identifies a client certificate, and returns it in its canonical
 // form: a name of its subjectAltName as dns:NAME, uri:URI or email:ADDRESS, or its
 // fingerprint as sha256: and 64 hexadecimal digits, with colons between them or without.
 // Names are whole: a * stands for itself in none, so it is refused.
@@ -38,7 +38,7 @@ func ParseCertificate(text string) (string, error) {
 	return kind + ":" + name, nil
 }
 
-// plainName gives a name in its canonical form.
+// plainName returns a name in its canonical form.
 func plainName(kind, name string) (string, error) {
 	switch kind {
 	case "dns":

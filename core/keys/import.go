@@ -160,7 +160,7 @@ func Each(params []CreateParams) iter.Seq2[CreateParams, error] {
 	}
 }
 
-// batchOf gives the keys and the entries of the audit of a part.
+// batchOf returns the keys and the entries of the audit of a part.
 func batchOf(ctx context.Context, part []Created) (Batch, error) {
 	batch := Batch{Keys: make([]Key, len(part)), Changes: make([]audit.Change, len(part))}
 	for i, made := range part {

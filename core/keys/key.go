@@ -61,7 +61,7 @@ func (k Key) Expired(now time.Time) bool {
 	return k.ExpireTime != nil && !now.Before(*k.ExpireTime)
 }
 
-// Clone gives a copy that shares nothing with the key.
+// Clone returns a copy that shares nothing with the key.
 func (k Key) Clone() Key {
 	k.Settings = k.Settings.Clone()
 	k.RevokeTime = cloned(k.RevokeTime)
@@ -89,7 +89,7 @@ type Settings struct {
 	Policy Policy
 }
 
-// Clone gives a copy that shares nothing with the settings.
+// Clone returns a copy that shares nothing with the settings.
 func (s Settings) Clone() Settings {
 	s.Labels = maps.Clone(s.Labels)
 	s.ExpireTime = cloned(s.ExpireTime)
@@ -101,7 +101,7 @@ func (s Settings) Clone() Settings {
 	return s
 }
 
-// normal gives the settings in the one form in which they are stored and compared:
+// normal returns the settings in the one form in which they are stored and compared:
 // what is empty is nil, times are as stores keep them.
 func (s Settings) normal() Settings {
 	s = s.Clone()

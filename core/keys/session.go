@@ -113,7 +113,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 	return Created{Raw: raw, Key: key}, nil
 }
 
-// ownerOf gives the first name that can be an owner's; empty for none.
+// ownerOf returns the first name that can be an owner's; empty for none.
 func ownerOf(names ...string) string {
 	for _, name := range names {
 		var v violations

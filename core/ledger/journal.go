@@ -115,7 +115,7 @@ func (j *journal) add(e *Entry) {
 	h.end += int64(len(record) - 4)
 }
 
-// swap has the next entries go to the other half, and gives the one that has gathered.
+// swap has the next entries go to the other half, and returns the one that has gathered.
 func (j *journal) swap() *half {
 	if j == nil {
 		return nil
@@ -184,7 +184,7 @@ func (j *journal) remove() {
 // errNoJournal is a file that no journal has written.
 var errNoJournal = errors.New("not a journal of the ledger")
 
-// readJournal gives the entries of a file, in the order they were written, and whether it is
+// readJournal returns the entries of a file, in the order they were written, and whether it is
 // whole: whether the record of length 0 follows them. It reads nothing behind a record that is
 // damaged, whose length may be wrong.
 func readJournal(path string) (from owner, entries []*Entry, whole bool, err error) {

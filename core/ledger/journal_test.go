@@ -63,7 +63,7 @@ func killed(t *testing.T, requests func(*ledger.Recorder)) (dir string) {
 	return left
 }
 
-// recovered starts a process on what another has left, and gives what its store has then.
+// recovered starts a process on what another has left, and returns what its store has then.
 func recovered(t *testing.T, dir string, began time.Time) *recovering {
 	t.Helper()
 	store, _ := recoveredLog(t, dir, began)

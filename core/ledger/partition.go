@@ -11,7 +11,7 @@ type Partitioner interface {
 	// missing. It reports how many it made, also with an error. Without its
 	// partition an entry is written elsewhere, never refused.
 	Extend(ctx context.Context, now time.Time) (made int, err error)
-	// Repeated gives entries of which there are several, at most so many. There are none unless a
+	// Repeated returns entries of which there are several, at most so many. There are none unless a
 	// program has written one entry with two times.
 	Repeated(ctx context.Context, most int) ([]Key, error)
 }

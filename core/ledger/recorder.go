@@ -184,7 +184,7 @@ func (r *Recorder) Open(ctx context.Context, request Request) (*Record, error) {
 // not be written in time.
 const ReasonRefused = "LEDGER_UNAVAILABLE"
 
-// open queues an opening, or gives what to wait for.
+// open queues an opening, or returns what to wait for.
 func (r *Recorder) open(record *Record) (space <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +261,7 @@ func (e *Record) Settle(result Result) {
 	}
 }
 
-// settle queues the closed entry and gives its batch; nil when it was settled or the
+// settle queues the closed entry and returns its batch; nil when it was settled or the
 // recorder is closed, whose end has closed the entry.
 func (e *Record) settle(result Result) *batch {
 	r := e.recorder

@@ -49,17 +49,17 @@ type Page struct {
 // them takes long, however many there are.
 type Searcher interface {
 	// Search lists entries from the newest, or from behind a position on, at most size. Where
-	// few match it gives fewer, or none, with a Next.
+	// few match it returns fewer, or none, with a Next.
 	Search(ctx context.Context, filter Filter, after *Position, size int) (Page, error)
-	// Find gives one entry; nil where there is none.
+	// Find returns one entry; nil where there is none.
 	Find(ctx context.Context, process, number int64) (*Located, error)
-	// Neighbours gives entries of a trace that began within an hour of at, the oldest first,
+	// Neighbours returns entries of a trace that began within an hour of at, the oldest first,
 	// at most size.
 	Neighbours(ctx context.Context, trace string, at time.Time, size int) ([]Located, error)
 	// Failures counts the failed requests that began at since or later and before until, by upstream and
 	// kind: those among the newest that did not simply succeed. The zero times bound nothing.
 	Failures(ctx context.Context, since, until time.Time) (Failures, error)
-	// Tail gives what was written since: see Cursor.
+	// Tail returns what was written since: see Cursor.
 	Tail(ctx context.Context, cursor *Cursor) (ended []Located, dropped int64, err error)
 }
 

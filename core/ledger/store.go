@@ -22,7 +22,7 @@ type Store interface {
 	// Beat records a heartbeat of a process and what it is, and closes as Interrupted the open
 	// entries of processes without a heartbeat since dead. It reports how many it closed.
 	Beat(ctx context.Context, process int64, node Node, now, dead time.Time) (interrupted int64, err error)
-	// Processes gives those with a heartbeat since a time, at most the 1000 that began last, by
+	// Processes returns those with a heartbeat since a time, at most the 1000 that began last, by
 	// number.
 	Processes(ctx context.Context, since time.Time) ([]Process, error)
 	// End closes a process's open entries as Interrupted and reports how many.
@@ -70,7 +70,7 @@ type View interface {
 	// Walk walks over the entries that began at since or later, before until, in the order in
 	// which they began. After an error there are no more.
 	Walk(ctx context.Context, since, until time.Time) iter.Seq2[*Entry, error]
-	// Rolled gives the sums that reports of a day, of UTC, are made of instead of its entries.
+	// Rolled returns the sums that reports of a day, of UTC, are made of instead of its entries.
 	Rolled(ctx context.Context, day time.Time) ([]Rolled, error)
 	// Report is that of the Store.
 	Report(ctx context.Context, query Query) ([]Row, error)

@@ -39,10 +39,10 @@ type Attempt struct {
 }
 
 const (
-	// MaxAttempts bounds the attempts of a timeline, and mostTimeline its bytes: a record of
+	// MaxAttempts bounds the attempts of a timeline, and maxTimeline its bytes: a record of
 	// the journal has room for it.
-	MaxAttempts  = 16
-	mostTimeline = 8 << 10
+	MaxAttempts = 16
+	maxTimeline = 8 << 10
 	// timelineVersion begins the text.
 	timelineVersion = '1'
 	// same stands for the text that the entry has already.
@@ -62,7 +62,7 @@ func AppendTimeline(b []byte, t *Timeline, request *Request, result *Result) []b
 		b = appendStage(b, t.Route, t.Admitted)
 	}
 	for i := range t.Attempts {
-		if i == MaxAttempts || len(b) > mostTimeline-2<<10 {
+		if i == MaxAttempts || len(b) > maxTimeline-2<<10 {
 			break
 		}
 		a := &t.Attempts[i]
@@ -153,11 +153,11 @@ func number(s string) int64 {
 	return n
 }
 
-// mostMicros is the longest that is read: what a Duration holds.
-const mostMicros = int64(1<<63-1) / int64(time.Microsecond)
+// maxMicros is the longest that is read: what a Duration holds.
+const maxMicros = int64(1<<63-1) / int64(time.Microsecond)
 
 func micros(s string) time.Duration {
-	return time.Duration(min(number(s), mostMicros)) * time.Microsecond
+	return time.Duration(min(number(s), maxMicros)) * time.Microsecond
 }
 
 // appendStage writes when a stage began, since from, and how long it took.
@@ -172,14 +172,14 @@ func stage(begin, took string, from time.Duration) Stage {
 	if lasted == 0 {
 		return Stage{}
 	}
-	const longest = time.Duration(mostMicros) * time.Microsecond
+	const longest = time.Duration(maxMicros) * time.Microsecond
 	s := Stage{Begin: from + min(micros(begin), longest-from)}
 	s.End = s.Begin + min(lasted, longest-s.Begin)
 	return s
 }
 
-// mostText bounds a text of an attempt, in bytes.
-const mostText = 128
+// maxAttemptText bounds a text of an attempt, in bytes.
+const maxAttemptText = 128
 
 // appendText writes a text, or that the entry has it. The bytes that have a meaning are
 // written as %XX.
@@ -189,8 +189,8 @@ func appendText(b []byte, s, entrys string) []byte {
 		return b
 	case s == entrys:
 		return append(b, same...)
-	case len(s) > mostText:
-		s = s[:mostText]
+	case len(s) > maxAttemptText:
+		s = s[:maxAttemptText]
 	}
 	const digits = "0123456789ABCDEF"
 	for i := range len(s) {

@@ -54,7 +54,7 @@ func (r *Recorder) gather() {
 	}
 }
 
-// take gives what has gathered and begins another batch.
+// take returns what has gathered and begins another batch.
 func (r *Recorder) take() *batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ func (r *Recorder) end(ctx context.Context) error {
 // errLate is of a write that the end of the process did not wait for.
 var errLate = fmt.Errorf("the %s that the last writes have are over", endWithin)
 
-// late gives errLate for the error of a write that the end has broken off. Those who end the process would take that
+// late returns errLate for the error of a write that the end has broken off. Those who end the process would take that
 // for the answer to their signal, and not for a failure.
 func late(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

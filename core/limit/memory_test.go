@@ -55,7 +55,7 @@ func who(l limit.Limits) limit.Who {
 	return limit.Who{KeyID: "key_a", Owner: "team", Model: "m", Limits: l}
 }
 
-// ask reserves, and gives the reservation or the refusal.
+// ask reserves, and returns the reservation or the refusal.
 func ask(t interface {
 	Helper()
 	Fatal(args ...any)

@@ -29,9 +29,9 @@ const Reason = "the target's configuration"
 type Rules struct {
 	// Drop leaves parameters out.
 	Drop []string
-	// Set gives them a value, whatever the caller says.
+	// Set returns them a value, whatever the caller says.
 	Set map[string]any
-	// Default gives one to those the caller says nothing of.
+	// Default returns one to those the caller says nothing of.
 	Default map[string]any
 	// Bound keeps those that are given, by whomever, within a range.
 	Bound map[string]Range
@@ -122,7 +122,7 @@ func New(rules Rules) (*Overrides, error) {
 	return o, nil
 }
 
-// apply changes m, whose message fields are its own, and gives what the caller's
+// apply changes m, whose message fields are its own, and returns what the caller's
 // values were lost to.
 func (r rule) apply(m protoreflect.Message) (reason string) {
 	given := r.path.has(m)

@@ -65,7 +65,7 @@ func (p path) clear(m protoreflect.Message) {
 	}
 }
 
-// valueFor gives a value as the field holds it.
+// valueFor returns a value as the field holds it.
 func valueFor(f protoreflect.FieldDescriptor, value any) (protoreflect.Value, error) {
 	switch v := value.(type) {
 	case float64:
@@ -99,7 +99,7 @@ func valueFor(f protoreflect.FieldDescriptor, value any) (protoreflect.Value, er
 	return protoreflect.Value{}, fmt.Errorf("expected %s, got %v", f.Kind(), value)
 }
 
-// clamp gives the nearest value within the range, and whether v is outside of it.
+// clamp returns the nearest value within the range, and whether v is outside of it.
 func (r Range) clamp(f protoreflect.FieldDescriptor, v protoreflect.Value) (protoreflect.Value, bool) {
 	var number float64
 	switch f.Kind() {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Text gives the request with the rules applied, and what the caller loses by them.
+// Text returns the request with the rules applied, and what the caller loses by them.
 // req is not changed; the result shares what the rules do not touch.
 func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
 	if o == nil || len(o.text) == 0 {
@@ -53,7 +53,7 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	return out, losses, err
 }
 
-// WithLimit gives the request with a limit of tokens within the rules, for an upstream
+// WithLimit returns the request with a limit of tokens within the rules, for an upstream
 // that demands one where the caller names none: most is what it would get otherwise. req
 // is not changed.
 func (o *Overrides) WithLimit(req *genwayv1.GenerateTextRequest, most int64) *genwayv1.GenerateTextRequest {

@@ -163,7 +163,7 @@ func (c *Catalogue) FindFirst(q Query) (Price, bool) {
 
 func matches(row, served string) bool { return row == anyTerm || row == served }
 
-// find gives the price of the first row that is for one of the models and has a price at that
+// find returns the price of the first row that is for one of the models and has a price at that
 // time. Where it is for several of them, they have the same one.
 func (g *globs) find(models []string, at time.Time) (Price, bool) {
 	if g == nil {
@@ -188,7 +188,7 @@ func (g *globs) find(models []string, at time.Time) (Price, bool) {
 	return g.rows[best].history.at(at)
 }
 
-// ByID gives the price with an ID, as the ledger keeps it.
+// ByID returns the price with an ID, as the ledger keeps it.
 func (c *Catalogue) ByID(id string) (Price, bool) {
 	if c == nil {
 		return Price{}, false

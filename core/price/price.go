@@ -167,7 +167,7 @@ func (p Price) rates(input int64) Rates {
 	return r
 }
 
-// ByName gives the rates that are not free of a request with so many tokens of input, by the
+// ByName returns the rates that are not free of a request with so many tokens of input, by the
 // names of a price list.
 func (p Price) ByName(input int64) map[string]int64 {
 	named, rates := map[string]int64{}, p.rates(input)

@@ -85,7 +85,7 @@ func ParseDay(text string) (Day, error) {
 
 func (d Day) String() string { return d.Format(time.DateOnly) }
 
-// over gives the classes with those of below where they have none.
+// over returns the classes with those of below where they have none.
 func (c *Classes) over(below Classes) Classes {
 	sum := *c
 	for _, k := range ledger.Kinds {

@@ -29,7 +29,7 @@ type attempt struct {
 	drain *drain
 }
 
-// targeted gives the request as the target gets it: under its own name for the model,
+// targeted returns the request as the target gets it: under its own name for the model,
 // with the caller's own body only if it speaks the caller's protocol. All else is
 // shared, since upstreams do not change requests.
 func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
@@ -100,7 +100,7 @@ func (a attempt) cut(asked *genwayv1.GenerateTextRequest, most int64) (*genwayv1
 	return asked, err
 }
 
-// fitted gives the request as the model takes it, as far as the catalogue knows: a caller's
+// fitted returns the request as the model takes it, as far as the catalogue knows: a caller's
 // own body is the vendor's to judge, and an upstream that takes every protocol's requests
 // finds the models itself.
 func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss, own bool) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
@@ -128,7 +128,7 @@ func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.
 	return asked, append(losses, lost...), nil
 }
 
-// withLimit gives a request that has none a limit of tokens.
+// withLimit returns a request that has none a limit of tokens.
 func withLimit(req *genwayv1.GenerateTextRequest, limit int64) *genwayv1.GenerateTextRequest {
 	if req.MaxOutputTokens != nil {
 		return req
@@ -155,7 +155,7 @@ func (a attempt) sameVersion(wire *genwayv1.WireMessage) bool {
 	return a.Version == "" || a.Version == protocol.Of(a.Protocol).Version.Sent(wire.GetHeaders())
 }
 
-// ofVersion gives a request as the version of the protocol takes it that the target speaks. A
+// ofVersion returns a request as the version of the protocol takes it that the target speaks. A
 // caller's own body of that version is the vendor's to judge.
 func (a attempt) ofVersion(asked *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
 	if a.passes(asked) || a.Version == "" {

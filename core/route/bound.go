@@ -39,7 +39,7 @@ const (
 	liftAfter = 5
 )
 
-// limit gives the bound now.
+// limit returns the bound now.
 func (b *bound) limit(now time.Time) int {
 	most := math.MaxInt
 	if b.most > 0 {
@@ -89,7 +89,7 @@ func (p place) refused(now time.Time) (hopeless bool) {
 			b.reached = 0
 			b.refusals.ignore(now)
 			b.admitWaiting(now)
-		case share > mostShare && b.reached > 0 && now.Sub(b.lowered) < recovery/4: // the last step was too small
+		case share > maxShare && b.reached > 0 && now.Sub(b.lowered) < recovery/4: // the last step was too small
 			b.lower(now, lowerToLess*float64(limit))
 		default:
 			b.lower(now, lowerTo*float64(limit))
@@ -117,7 +117,7 @@ func (b *bound) calls() int {
 	return b.underWay
 }
 
-// leave gives the place up, to the next in the queue if there is one.
+// leave returns the place up, to the next in the queue if there is one.
 func (p place) leave() {
 	b := p.bound
 	b.mu.Lock()
@@ -128,7 +128,7 @@ func (p place) leave() {
 	}
 }
 
-// admitWaiting gives the places that are free to calls that wait.
+// admitWaiting returns the places that are free to calls that wait.
 func (b *bound) admitWaiting(now time.Time) {
 	for b.underWay < b.limit(now) && b.queue.next(now) {
 		b.take(now)
@@ -199,7 +199,7 @@ func (q *queue) join(now time.Time, p overload.Priority) (*waiter, time.Duration
 	return w, may
 }
 
-// next gives a place to the call whose turn it is; false for none.
+// next returns a place to the call whose turn it is; false for none.
 func (q *queue) next(now time.Time) bool {
 	for p, list := range q.waiting {
 		if len(list) == 0 {
@@ -312,11 +312,11 @@ type deployments struct {
 	crowd *atomic.Int64
 }
 
-// mostDeployments bounds how many models of an upstream are remembered. Callers may name
+// maxDeployments bounds how many models of an upstream are remembered. Callers may name
 // any model where a route's pattern does.
-const mostDeployments = 1024
+const maxDeployments = 1024
 
-// of gives the bound of a model. When there are too many models, those that have no calls
+// of returns the bound of a model. When there are too many models, those that have no calls
 // and no bound are forgotten, and the newest share one while there is no room.
 func (d *deployments) of(model string) *bound {
 	d.mu.RLock()
@@ -327,13 +327,13 @@ func (d *deployments) of(model string) *bound {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.bounds) >= mostDeployments {
+	if len(d.bounds) >= maxDeployments {
 		for name, b := range d.bounds {
 			if b.idle() {
 				delete(d.bounds, name)
 			}
 		}
-		if len(d.bounds) >= mostDeployments {
+		if len(d.bounds) >= maxDeployments {
 			model = ""
 		}
 	}
@@ -349,7 +349,7 @@ func (d *deployments) of(model string) *bound {
 	return b
 }
 
-// known gives the bound of a model that has been called; nil for none.
+// known returns the bound of a model that has been called; nil for none.
 func (d *deployments) known(model string) *bound {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -35,7 +35,7 @@ func TestHealthyUpstreamsHaveNoBound(t *testing.T) {
 	})
 }
 
-// refuseAll has so many calls at once refused for longer than a window, and gives the number
+// refuseAll has so many calls at once refused for longer than a window, and returns the number
 // that had a place in the last turn.
 func refuseAll(t *testing.T, b *bound, n, turns int) (had int) {
 	t.Helper()
@@ -106,7 +106,7 @@ func TestBoundNeverFallsBelowOne(t *testing.T) {
 				t.Fatal("nobody may call")
 			}
 		}
-		if !bounded || b.reached != 0 || b.refusals.pause <= leastBlind {
+		if !bounded || b.reached != 0 || b.refusals.pause <= minBlind {
 			t.Errorf("there was a bound of one: %v; the last of %v, ignored for %v", bounded, b.reached, b.refusals.pause)
 		}
 	})

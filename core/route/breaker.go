@@ -72,7 +72,7 @@ func (b *breaker) enter() (p permit, wait time.Duration, ok bool) {
 	return permit{breaker: b, trial: b.trial}, 0, true
 }
 
-// begun gives what to call when the answer of a trial begins; nil for all other calls.
+// begun returns what to call when the answer of a trial begins; nil for all other calls.
 func (p permit) begun() func() {
 	if p.trial == nil {
 		return nil
@@ -166,14 +166,14 @@ const (
 	shareCalls           = 10
 	// largeShare of refusals lowers the bound. While most calls are refused soon after it
 	// was lowered, it is lowered by more.
-	largeShare, mostShare = 0.2, 0.5
-	lowerToLess           = 0.5
+	largeShare, maxShare = 0.2, 0.5
+	lowerToLess          = 0.5
 	// allShare of refusals in a window without any other answer is all of them: some
 	// calls of the window are still under way.
 	allShare = 0.9
-	// leastBlind and mostBlind are for how long refusals are ignored that are not for the
+	// minBlind and maxBlind are for how long refusals are ignored that are not for the
 	// number of calls: twice as long each time.
-	leastBlind, mostBlind = 10 * time.Second, 10 * time.Minute
+	minBlind, maxBlind = 10 * time.Second, 10 * time.Minute
 )
 
 // call counts a call that begins, with how many are under way then.
@@ -190,7 +190,7 @@ func (r *refusals) begin(now time.Time) {
 	r.since, r.calls, r.refused, r.most, r.worked = now, 0, 0, 0, false
 }
 
-// refuse counts a refusal. When the window is over it gives the share of refusals, and the
+// refuse counts a refusal. When the window is over it returns the share of refusals, and the
 // most calls that were under way at once.
 func (r *refusals) refuse(now time.Time) (share float64, most int, over bool) {
 	r.refused++
@@ -209,9 +209,9 @@ func (r *refusals) work() { r.worked, r.all = true, false }
 
 // ignore has refusals change nothing for a while.
 func (r *refusals) ignore(now time.Time) {
-	if now.Sub(r.blind) > mostBlind {
+	if now.Sub(r.blind) > maxBlind {
 		r.pause = 0
 	}
-	r.pause = min(mostBlind, max(leastBlind, 2*r.pause))
+	r.pause = min(maxBlind, max(minBlind, 2*r.pause))
 	r.blind = now.Add(r.pause)
 }

@@ -83,7 +83,7 @@ func text(req *genwayv1.GenerateTextRequest, streamed bool) request {
 	return request{protocol: req.GetWire().GetProtocol(), model: req.GetModel(), streamed: streamed, head: req}
 }
 
-// session gives what the requests of one conversation have in common: the key that the caller
+// session returns what the requests of one conversation have in common: the key that the caller
 // has for the vendor's prompt cache, or a header by which its client names the session.
 func session(req *genwayv1.GenerateTextRequest) string {
 	if key := req.GetPromptCacheKey(); key != "" {
@@ -154,7 +154,7 @@ type step struct {
 	ping, completed bool
 }
 
-// sender gives the function that an attempt sends its events by. The losses are those of
+// sender returns the function that an attempt sends its events by. The losses are those of
 // the route itself. The event that opens the stream names them first; where the upstream's
 // own frames pass through, there is none, and the event that completes it does.
 type sender[E any] func(losses []*genwayv1.Loss) func(*E) error

@@ -77,7 +77,7 @@ type drain struct {
 	timer                 *time.Timer
 }
 
-// newDrain gives a call's context in place of the caller's: it has its values and its
+// newDrain returns a call's context in place of the caller's: it has its values and its
 // deadline, and outlives it by most when the caller leaves. A deadline that passes is
 // no leaving. end must be called when the call is over.
 func (s *drains) newDrain(caller context.Context, most time.Duration) (context.Context, *drain) {
@@ -131,7 +131,7 @@ func (d *drain) sent(err error, last bool) error {
 	return nil
 }
 
-// end gives what comes of the call, which is over: err, unless it went on without its
+// end returns what comes of the call, which is over: err, unless it went on without its
 // caller.
 func (d *drain) end(ctx context.Context, err error) error {
 	if d == nil {

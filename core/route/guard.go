@@ -245,7 +245,7 @@ func (g *Guard) enter(ctx context.Context, t *turn) (s spot, ok bool) {
 	return s, true
 }
 
-// leave gives the places up.
+// leave returns the places up.
 func (s spot) leave() {
 	s.upstream.leave()
 	if s.model.bound != nil {
@@ -284,7 +284,7 @@ func (g *Guard) full(model string, p overload.Priority) bool {
 	return g.bound.full(p) || g.models.known(model).full(p)
 }
 
-// Full gives the refusal of a request all of whose targets are at their bound, with as many
+// Full returns the refusal of a request all of whose targets are at their bound, with as many
 // calls waiting as may: it would be refused anyway, and costs less here. Nil says nothing.
 func (r *Router) Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error {
 	if r.crowd.Load() == 0 {

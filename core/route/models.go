@@ -82,7 +82,7 @@ func (r *Route) named() *genwayv1.Model {
 	return m
 }
 
-// leading gives the routes, in their order, that some caller's requests for the model come
+// leading returns the routes, in their order, that some caller's requests for the model come
 // to: they match, and the routes ahead of each that do leave a protocol over.
 func (t *table) leading(model string) (routes []int) {
 	left := allProtocols()

@@ -2,7 +2,7 @@ package route
 
 import "github.com/genway/genway/codec/fault"
 
-// pinned gives a route to one upstream alone, by whatever name it has for a model: the first target
+// pinned returns a route to one upstream alone, by whatever name it has for a model: the first target
 // with that model, or else the first that takes any, or else the first of the upstream. The route
 // has no guard: what an administrator tries is sent whatever the checks and the breaker say, and
 // changes neither.

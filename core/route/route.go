@@ -78,7 +78,7 @@ type Target struct {
 	Catalog *catalog.Catalog
 	// Guard holds the upstream to its limits; nil sets none.
 	Guard *Guard
-	// Models gives what the target is listed with; nil is what the upstream lists.
+	// Models returns what the target is listed with; nil is what the upstream lists.
 	Models func() []*genwayv1.Model
 }
 
@@ -124,7 +124,7 @@ func (r *Router) Close() error {
 	return nil
 }
 
-// find gives the first route that takes a request, and its place in the table; nil for none.
+// find returns the first route that takes a request, and its place in the table; nil for none.
 func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	i := t.models.First(model, func(i int) bool {
 		r := &t.routes[i]
@@ -136,7 +136,7 @@ func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	return &t.routes[i], i
 }
 
-// choose gives the route of a request and its targets, in the order in which they are tried.
+// choose returns the route of a request and its targets, in the order in which they are tried.
 func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error) {
 	route, err := r.taken(record, q)
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error
 	return route, targets, nil
 }
 
-// taken gives the route that a request takes.
+// taken returns the route that a request takes.
 func (r *Router) taken(record *call.Record, q request) (*Route, error) {
 	if record.Pinned != "" {
 		return r.table.Load().pinned(record.Pinned, q.model)
@@ -224,7 +224,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	return err
 }
 
-// order gives the targets that can serve a request, in the order they are tried: those that
+// order returns the targets that can serve a request, in the order they are tried: those that
 // share the load, by the strategy; then the fallback.
 func (r *Route) order(q request) []Target {
 	first, then := r.share(r.first(q.protocol, q.images), q), serving(r.Fallback, q.images)
@@ -234,7 +234,7 @@ func (r *Route) order(q request) []Target {
 	return slices.Concat(first, then)
 }
 
-// first gives the targets that share a request's load: those that speak the caller's
+// first returns the targets that share a request's load: those that speak the caller's
 // protocol, or where there is none all others. A route of one upstream for each
 // protocol passes requests through: no target stands in for another unless the operator
 // configures it as a fallback.
@@ -249,12 +249,12 @@ func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
 	return able
 }
 
-// serving gives the targets that serve images, or text.
+// serving returns the targets that serve images, or text.
 func serving(targets []Target, images bool) []Target {
 	return those(targets, func(t *Target) bool { return t.serves(images) })
 }
 
-// those gives the targets that are as asked for, which are not to be changed: mostly they
+// those returns the targets that are as asked for, which are not to be changed: mostly they
 // all are.
 func those(targets []Target, are func(*Target) bool) []Target {
 	all := true
@@ -301,7 +301,7 @@ func draw(targets []Target) []Target {
 	return left
 }
 
-// Capture gives the rule of a request's route for capturing bodies; nil for none.
+// Capture returns the rule of a request's route for capturing bodies; nil for none.
 func (r *Router) Capture(protocol genwayv1.Protocol, model string) *capture.Rule {
 	t := r.table.Load()
 	if !t.captures {
@@ -335,7 +335,7 @@ func (a attempt) capture(ctx context.Context, message captured) {
 // captured is a request for text or for images.
 type captured interface{ GetWire() *genwayv1.WireMessage }
 
-// inference gives the labels of the metrics of an attempt at the target. The model is that of
+// inference returns the labels of the metrics of an attempt at the target. The model is that of
 // the configuration: where it leaves the name to callers, the pattern of the route stands for
 // it.
 func (t *Target) inference(r *Route, q request) instrument.Inference {
@@ -366,7 +366,7 @@ func (r *Router) Breakers(yield func(upstream string, state int)) {
 	}
 }
 
-// shaved gives a context that ends a little ahead of the caller's deadline, if there
+// shaved returns a context that ends a little ahead of the caller's deadline, if there
 // is one, so that the caller still gets our own error that the time is up: a twentieth of
 // what is left, within bounds. Each server on the way takes its own.
 func shaved(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -375,15 +375,15 @@ func shaved(ctx context.Context) (context.Context, context.CancelFunc) {
 		return ctx, func() {}
 	}
 	left := time.Until(deadline)
-	return context.WithDeadline(ctx, deadline.Add(-min(max(left/20, leastShave), mostShave)))
+	return context.WithDeadline(ctx, deadline.Add(-min(max(left/20, minShave), maxShave)))
 }
 
 const (
-	leastShave = 5 * time.Millisecond
-	mostShave  = 250 * time.Millisecond
+	minShave = 5 * time.Millisecond
+	maxShave = 250 * time.Millisecond
 )
 
-// bounded gives a context that ends after most; 0 is no bound.
+// bounded returns a context that ends after most; 0 is no bound.
 func bounded(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	if most <= 0 {
 		return ctx, func() {}
@@ -394,7 +394,7 @@ func bounded(ctx context.Context, most time.Duration) (context.Context, context.
 // errShare ends a call that has not begun its answer in its target's share of the time.
 var errShare = fmt.Errorf("route: the target's share of the time is over: %w", context.DeadlineExceeded)
 
-// share gives the time by which one of the targets that are left must have begun its
+// share returns the time by which one of the targets that are left must have begun its
 // answer, so that each of them has the same share of what is left until the route's
 // deadline. The last has all of it: then the time is zero, as without a deadline.
 func share(deadline time.Time, targets int) time.Time {
@@ -421,7 +421,7 @@ type UpstreamState struct {
 	Routes []string
 }
 
-// Upstreams gives the upstreams of the routes, by name.
+// Upstreams returns the upstreams of the routes, by name.
 func (r *Router) Upstreams() []UpstreamState {
 	states := map[string]*UpstreamState{}
 	for _, route := range r.table.Load().routes {
@@ -445,7 +445,7 @@ func (r *Router) Upstreams() []UpstreamState {
 	return list
 }
 
-// Routes gives the routes, in the order in which they are tried. They are not to be changed.
+// Routes returns the routes, in the order in which they are tried. They are not to be changed.
 func (r *Router) Routes() []Route { return r.table.Load().routes }
 
 // state fills in the state of the upstream; a nil Guard sets nothing.

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/protocol/deferred"
 )
 
-// hanging gives nothing, ever.
+// hanging returns nothing, ever.
 type hanging struct{ stub }
 
 func (h *hanging) GenerateText(ctx context.Context, _ *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
@@ -70,7 +70,7 @@ func TestDeadlinesAreShared(t *testing.T) {
 }
 
 // The last target, or the only one, has all the time that is left, and counts as failing
-// when it gives nothing in it.
+// when it returns nothing in it.
 func TestHangingUpstreamsBreak(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -36,12 +36,12 @@ const (
 	// failedTime is what a call counts for that failed before its answer began: a target
 	// that refuses at once must not seem the fastest.
 	failedTime = 10 * time.Second
-	// mostSpeeds bounds the models that are remembered for an upstream: callers may name any
+	// maxSpeeds bounds the models that are remembered for an upstream: callers may name any
 	// where a route's pattern does.
-	mostSpeeds = 1024
+	maxSpeeds = 1024
 )
 
-// now gives the decayed value.
+// now returns the decayed value.
 func (s *speed) now(now time.Time) float64 {
 	return s.value * math.Exp(-max(0, now.Sub(s.at).Seconds())/speedDecay.Seconds())
 }
@@ -80,7 +80,7 @@ func (v *speeds) call(of speedOf, now time.Time) *timing {
 	defer v.mu.Unlock()
 	s := v.known[of]
 	if s == nil {
-		if v.known == nil || len(v.known) >= mostSpeeds {
+		if v.known == nil || len(v.known) >= maxSpeeds {
 			v.known = map[speedOf]*speed{}
 		}
 		s = &speed{}

@@ -54,7 +54,7 @@ func (p *paced) target(weight int) route.Target {
 	return route.Target{Name: p.name, Upstream: p, Weight: weight, Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: -1})}
 }
 
-// streams makes a request and gives who answered.
+// streams makes a request and returns who answered.
 func streams(t *testing.T, r *route.Router, req *genwayv1.GenerateTextRequest) string {
 	t.Helper()
 	who := ""

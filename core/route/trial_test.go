@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/protocol/deferred"
 )
 
-// broken gives a router whose only upstream has just become half-open: the next call is
+// broken returns a router whose only upstream has just become half-open: the next call is
 // the trial.
 func broken(t *testing.T, u *slow, limits route.Limits) *route.Router {
 	t.Helper()
@@ -97,7 +97,7 @@ func TestTrialStreamsThatFailLater(t *testing.T) {
 	}
 }
 
-// A trial that gives no verdict does not keep the upstream from everybody: after
+// A trial that returns no verdict does not keep the upstream from everybody: after
 // break_for there is another.
 func TestTrialsWithoutVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -72,7 +72,7 @@ func record(ctx context.Context, tx transaction, changes []audit.Change) error {
 // connection nor a lock in between.
 const auditPage = 1000
 
-// Entries gives what the query asks for.
+// Entries returns what the query asks for.
 func (s auditStore) Entries(ctx context.Context, query audit.Query) iter.Seq2[*audit.Entry, error] {
 	return func(yield func(*audit.Entry, error) bool) {
 		for {

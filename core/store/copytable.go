@@ -87,7 +87,7 @@ func (t table) copy(ctx context.Context, from *sql.Tx, into pgx.Tx, after func(r
 	return err
 }
 
-// rowSource gives the rows of a query to pgx.
+// rowSource returns the rows of a query to pgx.
 type rowSource struct {
 	rows   *sql.Rows
 	values []any

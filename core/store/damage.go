@@ -25,7 +25,7 @@ func Damaged(err error) bool {
 	return errors.Is(err, ErrDamaged)
 }
 
-// Check reads all of an SQLite file and gives ErrDamaged, with what is wrong, when pages of
+// Check reads all of an SQLite file and returns ErrDamaged, with what is wrong, when pages of
 // it are damaged (PRAGMA quick_check). It takes a second or two for each gigabyte, and blocks
 // no one. PostgreSQL checks its pages itself: of it the error is always nil.
 func (s *Store) Check(ctx context.Context) error {

@@ -175,7 +175,7 @@ func (s *Store) Counted() (counted *Store, statements *atomic.Int64) {
 	return counted, statements
 }
 
-// Written is the same store, which gives the statements that it makes.
+// Written is the same store, which returns the statements that it makes.
 func (s *Store) Written() (written *Store, statements *[]string) {
 	statements = &[]string{}
 	writing := *s.db.dialect

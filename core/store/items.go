@@ -43,7 +43,7 @@ func (s itemStore) Put(ctx context.Context, rows []items.Row) error {
 	return nil
 }
 
-// Get gives rows by their identifiers.
+// Get returns rows by their identifiers.
 func (s itemStore) Get(ctx context.Context, ids [][sha256.Size]byte) (found []items.Row, err error) {
 	for some := range slices.Chunk(ids, manyItems) {
 		if found, err = s.get(ctx, some, found); err != nil {

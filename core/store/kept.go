@@ -14,7 +14,7 @@ type kept struct {
 	prepared map[string]*sql.Stmt
 }
 
-// kept gives the rows of a statement that stays prepared until the database is closed.
+// kept returns the rows of a statement that stays prepared until the database is closed.
 func (d database) kept(ctx context.Context, statement string, args ...any) (*result, error) {
 	if d.statements == nil {
 		return d.query(ctx, statement, args...)

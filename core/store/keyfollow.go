@@ -39,7 +39,7 @@ func among[T any](list []T, do func(marks string, args []any) error, arg func(T)
 	return nil
 }
 
-// List gives a page of keys.
+// List returns a page of keys.
 func (s keyStore) List(ctx context.Context, query keys.Query) ([]keys.Key, error) {
 	var conditions []string
 	var args []any
@@ -73,7 +73,7 @@ func (s keyStore) List(ctx context.Context, query keys.Query) ([]keys.Key, error
 	return selectKeys(ctx, s.db, condition+`ORDER BY create_time, id LIMIT ?`, append(args, query.Limit)...)
 }
 
-// Changed gives what has changed behind a position.
+// Changed returns what has changed behind a position.
 func (s keyStore) Changed(ctx context.Context, after keys.Position, limit int) ([]keys.Position, error) {
 	rows, err := s.db.query(ctx, `SELECT number, hash FROM keys_changes WHERE (number, hash) > (?, ?) ORDER BY number, hash LIMIT ?`,
 		after.Number, after.Hash[:], limit)
@@ -100,7 +100,7 @@ func (s keyStore) Changed(ctx context.Context, after keys.Position, limit int) (
 // holderColumns are the columns of a holderRow.
 const holderColumns = `id, group_name, create_time, hash, previous_hash, previous_expire_time, name, owner, policy, expire_time, revoke_time`
 
-// Holders gives who holds secrets.
+// Holders returns who holds secrets.
 func (s keyStore) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Holder, error) {
 	var list []keys.Holder
 	err := among(hashes, func(marks string, args []any) error {
@@ -111,7 +111,7 @@ func (s keyStore) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Hol
 	return list, err
 }
 
-// Holding gives a page of who holds secrets. Revoked keys are read and left out here, so
+// Holding returns a page of who holds secrets. Revoked keys are read and left out here, so
 // that a page costs the same whatever is in it.
 func (s keyStore) Holding(ctx context.Context, after keys.Place, limit int) ([]keys.Holder, keys.Place, error) {
 	condition, args := `ORDER BY create_time, id LIMIT ?`, []any{limit}
@@ -125,7 +125,7 @@ func (s keyStore) Holding(ctx context.Context, after keys.Place, limit int) ([]k
 	return list, last, nil
 }
 
-// holders gives the holders of the secrets of keys that a condition finds, the place of the
+// holders returns the holders of the secrets of keys that a condition finds, the place of the
 // last of these keys, and how many they are.
 func (s keyStore) holders(ctx context.Context, condition string, args ...any) (list []keys.Holder, last keys.Place, n int, err error) {
 	rows, err := s.db.query(ctx, `SELECT `+holderColumns+` FROM keys `+condition, args...)

@@ -111,7 +111,7 @@ func namesTaken(ctx context.Context, tx transaction, list []keys.Key) error {
 	return nil
 }
 
-// named gives those of names that keys have which are not revoked, each with the id of the
+// named returns those of names that keys have which are not revoked, each with the id of the
 // oldest such key.
 func named(ctx context.Context, from queryer, names []keys.Named) (map[keys.Named]string, error) {
 	type holder struct {

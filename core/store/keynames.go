@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// KeyNames gives the names of the keys that have those ids and a name, revoked and expired ones too.
+// KeyNames returns the names of the keys that have those ids and a name, revoked and expired ones too.
 func (s *Store) KeyNames(ctx context.Context, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	err := among(ids, func(marks string, args []any) error {

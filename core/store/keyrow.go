@@ -108,7 +108,7 @@ type queryer interface {
 	query(ctx context.Context, statement string, args ...any) (*result, error)
 }
 
-// selectKeys gives the keys that a condition finds.
+// selectKeys returns the keys that a condition finds.
 func selectKeys(ctx context.Context, from queryer, condition string, args ...any) ([]keys.Key, error) {
 	rows, err := from.query(ctx, `SELECT `+keyColumns+` FROM keys `+condition, args...)
 	if err != nil {
@@ -133,7 +133,7 @@ func selectKeys(ctx context.Context, from queryer, condition string, args ...any
 	return list, nil
 }
 
-// rowOf gives a key's row.
+// rowOf returns a key's row.
 func rowOf(key keys.Key) (*keyRow, error) {
 	if n := len(key.Secrets); n < 1 || n > 2 || key.Secrets[0].ExpireTime != nil || n == 2 && key.Secrets[1].ExpireTime == nil {
 		return nil, fmt.Errorf("key %s: want a secret without an end, and at most one before it with one", key.ID)
@@ -161,7 +161,7 @@ func rowOf(key keys.Key) (*keyRow, error) {
 	return row, nil
 }
 
-// key gives a row's key. A policy with a member that this program does not know is
+// key returns a row's key. A policy with a member that this program does not know is
 // an error: what cannot be read cannot be kept to.
 func (r *keyRow) key() (keys.Key, error) {
 	key := keys.Key{

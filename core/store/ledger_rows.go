@@ -105,7 +105,7 @@ func (w *rowWriter) writeBy(ctx context.Context, process int64, entries []*ledge
 	return nil
 }
 
-// brokenOff gives why ctx has ended for the error of a transaction that was rolled back by that. Such an error is
+// brokenOff returns why ctx has ended for the error of a transaction that was rolled back by that. Such an error is
 // of package sql, as "statement is closed", and not of the database.
 func brokenOff(ctx context.Context, err error) error {
 	if _, own := errors.AsType[*sqlite.Error](err); err == nil || own || ctx.Err() == nil {
@@ -114,7 +114,7 @@ func brokenOff(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// plan gives the statements that write entries. Openings come before the rest, with which
+// plan returns the statements that write entries. Openings come before the rest, with which
 // they share little; the outcome is that of the order they are in.
 func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry, rows []int) ([]step, error) {
 	w.mu.Lock()

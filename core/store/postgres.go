@@ -65,7 +65,7 @@ func bound(config *pgx.ConnConfig) {
 	boundSilence(config, silence(config))
 }
 
-// connections gives a pool, whose connections are made when they are used first.
+// connections returns a pool, whose connections are made when they are used first.
 func connections(config *pgx.ConnConfig, most int, options ...stdlib.OptionOpenDB) database {
 	pool := stdlib.OpenDB(*config, options...)
 	pool.SetMaxOpenConns(most)

@@ -30,7 +30,7 @@ type relay struct {
 	conns []net.Conn
 }
 
-// relayBefore gives the URL of a relay before the server of a URL, with a statement_timeout of 2 s.
+// relayBefore returns the URL of a relay before the server of a URL, with a statement_timeout of 2 s.
 func relayBefore(t *testing.T, location, at string) (_ *relay, through string) {
 	t.Helper()
 	u, err := url.Parse(location)

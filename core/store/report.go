@@ -109,7 +109,7 @@ func reportBy(ctx context.Context, tx transaction, query ledger.Query, sum func(
 	if err != nil {
 		return nil, err
 	}
-	if len(parts) <= mostParts {
+	if len(parts) <= maxParts {
 		statement := reportOf(query, sum, parts)
 		if query.Limit > 0 {
 			statement.statement += " LIMIT " + strconv.Itoa(query.Limit)
@@ -117,7 +117,7 @@ func reportBy(ctx context.Context, tx transaction, query ledger.Query, sum func(
 		return reportRows(ctx, tx, query, statement)
 	}
 	merged := map[string]*ledger.Row{}
-	for some := range slices.Chunk(parts, mostParts) {
+	for some := range slices.Chunk(parts, maxParts) {
 		rows, err := reportRows(ctx, tx, query, reportOf(query, sum, some))
 		if err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func reportRows(ctx context.Context, tx transaction, query ledger.Query, stateme
 func entryDimension(d ledger.Dimension) string  { return dimensions[d].entry }
 func prunedDimension(d ledger.Dimension) string { return dimensions[d].pruned }
 
-// rolledDimension gives the columns of a level of ledger_rollups.
+// rolledDimension returns the columns of a level of ledger_rollups.
 func rolledDimension(level int) func(ledger.Dimension) string {
 	return func(d ledger.Dimension) string {
 		switch {

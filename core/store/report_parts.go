@@ -9,9 +9,9 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// mostParts is how many parts a statement adds up. More are several statements, whose rows
+// maxParts is how many parts a statement adds up. More are several statements, whose rows
 // are added up here; it takes many hours whose rows have changed.
-const mostParts = 48
+const maxParts = 48
 
 // part is a statement that makes rows of a report, of one table.
 type part struct {
@@ -53,7 +53,7 @@ func reportParts(ctx context.Context, tx transaction, query ledger.Query, sum fu
 		times = append(times, s.from, s.to)
 	}
 	for len(open) > 0 { // roll-ups are of what is closed
-		n := min(len(open), mostParts)
+		n := min(len(open), maxParts)
 		parts = append(parts, partOf(query, "ledger", entryDimension, counted, " WHERE outcome = 'open' AND ("+strings.Join(open[:n], " OR ")+")", times[:2*n]...))
 		open, times = open[n:], times[2*n:]
 	}

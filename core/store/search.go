@@ -41,7 +41,7 @@ type search struct {
 	order   string
 }
 
-// searchOf gives the statements of a page. With rows, those by key compare rows of both columns of their index.
+// searchOf returns the statements of a page. With rows, those by key compare rows of both columns of their index.
 func searchOf(filter *ledger.Filter, after *ledger.Position, rows bool) search {
 	s := search{by: pathOf(filter), since: math.MinInt64, order: "start_time DESC, process DESC, number DESC"}
 	until := int64(math.MaxInt64)

@@ -14,7 +14,7 @@ type seen struct {
 	first   atomic.Pointer[error]
 }
 
-// note gives err back, with the address of a PostgreSQL database, and with what to do about it if it says that
+// note returns err back, with the address of a PostgreSQL database, and with what to do about it if it says that
 // the database is damaged.
 func (s *seen) note(err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) {

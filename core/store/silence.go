@@ -114,7 +114,7 @@ func (c *answering) Write(p []byte) (int, error) {
 	return n, c.reason(err)
 }
 
-// reason gives the silence for the error of a connection that was closed for it.
+// reason returns the silence for the error of a connection that was closed for it.
 func (c *answering) reason(err error) error {
 	if err != nil && c.silent.Load() {
 		return silenceError{c.within}

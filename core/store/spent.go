@@ -94,7 +94,7 @@ func (w *rowWriter) prepareAdders(ctx context.Context) error {
 	return nil
 }
 
-// additions gives the statements that add costs.
+// additions returns the statements that add costs.
 func (w *rowWriter) additions(process int64, spent costs) (steps []step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -112,7 +112,7 @@ func sqlitePool(path string) (database, error) {
 	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}, statements: &kept{}}, nil
 }
 
-// openWriter gives the one connection that writes the ledger; it is made when it is
+// openWriter returns the one connection that writes the ledger; it is made when it is
 // used first.
 func openWriter(path string, relaxed bool) (database, error) {
 	synchronous := "FULL"

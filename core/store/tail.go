@@ -80,7 +80,7 @@ func (s ledgerStore) Tail(ctx context.Context, c *ledger.Cursor) (ended []ledger
 	return ended, dropped, nil
 }
 
-// lastNumbers gives the number of the last entry of each process that is alive.
+// lastNumbers returns the number of the last entry of each process that is alive.
 func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
 	rows, err := s.db.kept(ctx, `SELECT id, COALESCE((SELECT max(number) FROM ledger WHERE process = id), 0) FROM ledger_processes
 		WHERE seen_time >= (SELECT max(seen_time) FROM ledger_processes) - ?`, tailAlive.Microseconds())
@@ -99,7 +99,7 @@ func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
 	return last, rows.Err()
 }
 
-// openKeys gives the entries that are open, of which an index has few.
+// openKeys returns the entries that are open, of which an index has few.
 func (s ledgerStore) openKeys(ctx context.Context) (map[ledger.Key]struct{}, error) {
 	rows, err := s.db.kept(ctx, `SELECT process, number FROM ledger WHERE outcome = 'open' LIMIT ?`, tailOpen)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s ledgerStore) openKeys(ctx context.Context) (map[ledger.Key]struct{}, err
 	return open, rows.Err()
 }
 
-// ended gives the entries of the cursor that are not open any more, and forgets them.
+// ended returns the entries of the cursor that are not open any more, and forgets them.
 func (s ledgerStore) ended(ctx context.Context, c *ledger.Cursor) (ended []ledger.Located, err error) {
 	if len(c.Open) == 0 {
 		return nil, nil

@@ -27,14 +27,14 @@ type Upstream interface {
 	// caller then sets them. The conversation of a request may not be decoded yet: an adapter
 	// that cannot pass the caller's own body on decodes it with Whole.
 	GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error)
-	// StreamGenerateText gives the same answer as events, in the order stream.proto
+	// StreamGenerateText returns the same answer as events, in the order stream.proto
 	// states. It calls send from one goroutine at a time, and from none any more when
 	// it has returned. An error of send ends the call and is returned as it is. Returning nil
 	// without having sent TextCompleted is a cut stream, and a fault of the upstream.
 	StreamGenerateText(ctx context.Context, req *deferred.Request, send Send) error
-	// GenerateImage gives all images of the request, each whole.
+	// GenerateImage returns all images of the request, each whole.
 	GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error)
-	// StreamGenerateImage gives the same images as events, in the order image_stream.proto
+	// StreamGenerateImage returns the same images as events, in the order image_stream.proto
 	// states, under the rules of StreamGenerateText.
 	StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send SendImage) error
 	// CountTokens says what usage.input_tokens of the request would be.
@@ -64,7 +64,7 @@ type Send func(*genwayv1.StreamGenerateTextResponse) error
 // SendImage does so for a stream of images.
 type SendImage func(*genwayv1.StreamGenerateImageResponse) error
 
-// FlowOf gives the bytes of output text in one event of a stream: what is shown, thought
+// FlowOf returns the bytes of output text in one event of a stream: what is shown, thought
 // or written as the arguments of a tool call. Upstreams report usage at the end; of a
 // stream that ends before it, this is what the usage is estimated by.
 func FlowOf(ev *genwayv1.StreamGenerateTextResponse) int {

@@ -22,19 +22,19 @@ type policyBuilder struct{}
 func (policyBuilder) Name() string { return policy }
 
 func (policyBuilder) Build(cc balancer.ClientConn, options balancer.BuildOptions) balancer.Balancer {
-	b := &leastBusy{ClientConn: cc, cores: resolver.NewEndpointMap[*core](), states: resolver.NewEndpointMap[connectivity.State]()}
+	b := &minBusy{ClientConn: cc, cores: resolver.NewEndpointMap[*core](), states: resolver.NewEndpointMap[connectivity.State]()}
 	b.Balancer = endpointsharding.NewBalancer(b, options, newOne, endpointsharding.Options{})
 	return b
 }
 
-// leastBusy is a gRPC balancer that keeps a connection to each core and sends a call to the
+// minBusy is a gRPC balancer that keeps a connection to each core and sends a call to the
 // ready core with the fewest calls in flight. That is gRPC's least_request policy (gRFC A48)
 // with all cores as choices, and with passive ejection, which gRPC has only for xDS (gRFC
 // A50). A core that stops answering gets few calls even before that is detected, since its
 // calls stay in flight.
 //
 // A core is ready when it is connected and its health service says that it serves.
-type leastBusy struct {
+type minBusy struct {
 	balancer.Balancer   // keeps the connections, and calls UpdateState
 	balancer.ClientConn // gRPC's side
 
@@ -45,7 +45,7 @@ type leastBusy struct {
 }
 
 // UpdateClientConnState takes the endpoints that the resolver has found.
-func (b *leastBusy) UpdateClientConnState(state balancer.ClientConnState) error {
+func (b *minBusy) UpdateClientConnState(state balancer.ClientConnState) error {
 	b.mu.Lock()
 	b.pool, _ = state.ResolverState.Attributes.Value(poolKey{}).(*pool)
 	b.mu.Unlock()
@@ -53,10 +53,10 @@ func (b *leastBusy) UpdateClientConnState(state balancer.ClientConnState) error 
 }
 
 // ResolverError is of the connections.
-func (b *leastBusy) ResolverError(err error) { b.Balancer.ResolverError(err) }
+func (b *minBusy) ResolverError(err error) { b.Balancer.ResolverError(err) }
 
 // UpdateState makes a picker of the cores that are ready now.
-func (b *leastBusy) UpdateState(state balancer.State) {
+func (b *minBusy) UpdateState(state balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	children := endpointsharding.ChildStatesFromPicker(state.Picker)
@@ -83,11 +83,11 @@ func (b *leastBusy) UpdateState(state balancer.State) {
 	b.ClientConn.UpdateState(state)
 }
 
-// logged logs that a core is lost or found again, and gives the state to compare the next one
+// logged logs that a core is lost or found again, and returns the state to compare the next one
 // with. What is between is not logged: connections are replaced all the time. A core that ends says that it
 // does not serve while its connection is still there: the names are looked up then, since the core in its
 // place may be in DNS by now.
-func (b *leastBusy) logged(before connectivity.State, child endpointsharding.ChildState, known *core) connectivity.State {
+func (b *minBusy) logged(before connectivity.State, child endpointsharding.ChildState, known *core) connectivity.State {
 	now := child.State.ConnectivityState
 	switch {
 	case now == before || now != connectivity.Ready && now != connectivity.TransientFailure:

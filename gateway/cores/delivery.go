@@ -26,7 +26,7 @@ type Delivery struct {
 
 type deliveryKey struct{}
 
-// Value gives the delivery itself, and the values of its context.
+// Value returns the delivery itself, and the values of its context.
 func (d *Delivery) Value(key any) any {
 	if key == (deliveryKey{}) {
 		return d
@@ -39,7 +39,7 @@ func deliveryOf(ctx context.Context) *Delivery {
 	return d
 }
 
-// Deferred gives a context for the call of a request with a deferred body. The call fails,
+// Deferred returns a context for the call of a request with a deferred body. The call fails,
 // without having been sent, where the core has not announced that it takes such bodies on the
 // transport that gRPC has chosen.
 func Deferred(ctx context.Context) *Delivery { return &Delivery{Context: ctx, deferred: true} }
@@ -55,7 +55,7 @@ type transportInfo struct {
 	takesDeferred atomic.Bool
 }
 
-// GetCommonAuthInfo gives the security of the transport, as its handshake does.
+// GetCommonAuthInfo returns the security of the transport, as its handshake does.
 func (t *transportInfo) GetCommonAuthInfo() credentials.CommonAuthInfo {
 	if common, ok := t.AuthInfo.(interface {
 		GetCommonAuthInfo() credentials.CommonAuthInfo
@@ -79,7 +79,7 @@ func (i identified) ClientHandshake(ctx context.Context, authority string, conn 
 	return conn, &transportInfo{AuthInfo: info}, nil
 }
 
-// Clone gives credentials of their own.
+// Clone returns credentials of their own.
 func (i identified) Clone() credentials.TransportCredentials {
 	return identified{i.TransportCredentials.Clone()}
 }

@@ -21,7 +21,7 @@ const (
 	pingTimeout = 5 * time.Second
 )
 
-// serviceConfig gives the service configuration: it has the balancer of this package, and health checks of the Generation service.
+// serviceConfig returns the service configuration: it has the balancer of this package, and health checks of the Generation service.
 func serviceConfig() string {
 	return fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}], "healthCheckConfig": {"serviceName": %q}}`, policy, genwayv1.Generation_ServiceDesc.ServiceName)
 }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// mostRefusals is how many cores may refuse a call before the caller gets the error.
-const mostRefusals = 3
+// maxRefusals is how many cores may refuse a call before the caller gets the error.
+const maxRefusals = 3
 
 // refusal is how a core has refused a call, as transport.RefusedKey announces it.
 type refusal int32
@@ -70,7 +70,7 @@ func (c *call) ended(r refusal) {
 // again reports whether a failed call may be sent to another core, and notes that this one
 // has refused it.
 func (c *call) again(err error) bool {
-	if err == nil || refusal(c.last.Load()) == notRefused || len(c.refusals) == mostRefusals-1 {
+	if err == nil || refusal(c.last.Load()) == notRefused || len(c.refusals) == maxRefusals-1 {
 		return false
 	}
 	c.last.Store(int32(notRefused))
@@ -78,7 +78,7 @@ func (c *call) again(err error) bool {
 	return true
 }
 
-// or gives the error of the last attempt, or the first refusal if that attempt got to no core.
+// or returns the error of the last attempt, or the first refusal if that attempt got to no core.
 func (c *call) or(first, last error) error {
 	if c.at.Load() == nil {
 		return first
@@ -131,7 +131,7 @@ func (r *refusable) SendMsg(m any) error {
 	return r.ClientStream.SendMsg(m)
 }
 
-// RecvMsg gives the next answer. The first one may come from another core.
+// RecvMsg returns the next answer. The first one may come from another core.
 func (r *refusable) RecvMsg(m any) error {
 	err := r.ClientStream.RecvMsg(m)
 	if r.begun {

@@ -32,7 +32,7 @@ const (
 type builder struct {
 	targets []target.Target
 	pool    *pool
-	// lookup gives the function that finds the addresses of a target's name.
+	// lookup returns the function that finds the addresses of a target's name.
 	lookup func(target.Target) func(context.Context) ([]string, error)
 }
 
@@ -160,7 +160,7 @@ func (m *merged) set(i int, addresses []string, err error) bool {
 	return m.known[i] != nil
 }
 
-// push gives gRPC all endpoints. An endpoint is a core: it may have several addresses, of
+// push returns gRPC all endpoints. An endpoint is a core: it may have several addresses, of
 // which one is used.
 func (m *merged) push() {
 	state := resolver.State{Attributes: attributes.New(poolKey{}, m.pool)}

@@ -37,7 +37,7 @@ func (h *heard) UpdateState(s resolver.State) error {
 }
 func (h *heard) ReportError(err error) { h.err.Store(&err) }
 
-// known gives the addresses of each endpoint, joined by a plus.
+// known returns the addresses of each endpoint, joined by a plus.
 func (h *heard) known() []string {
 	state := h.state.Load()
 	if state == nil {

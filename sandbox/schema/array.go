@@ -20,10 +20,10 @@ func (m *maker) array(g *goal, at place) (*value, error) {
 		count = min(count, g.maxItems)
 	}
 	least := max(g.minItems, min(contained, count))
-	if least > mostItems || g.minItems > count {
-		return nil, fmt.Errorf("%s: an array of %d items is asked for, of at most %d", g.where, least, min(count, mostItems))
+	if least > maxMade || g.minItems > count {
+		return nil, fmt.Errorf("%s: an array of %d items is asked for, of at most %d", g.where, least, min(count, maxMade))
 	}
-	count = min(count, mostItems)
+	count = min(count, maxMade)
 
 	v := &value{kind: kindArray}
 	for i := range count {

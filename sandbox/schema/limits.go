@@ -8,7 +8,7 @@ const (
 	maxChecks     = 400_000 // schemas checked against a value for one instance
 	maxBytes      = 1 << 20 // of the instance
 	longestText   = 64 << 10
-	mostItems     = 4096    // of one array or object that is made
+	maxMade       = 4096    // of one array or object that is made
 	longestNumber = 400     // characters of a number, and its largest exponent
 	maxBits       = 8192    // of a common multiple
 	maxMatching   = 1 << 24 // bytes of a pattern times bytes of a string

@@ -9,8 +9,8 @@ import (
 // object makes an object with every listed and required member that can be had.
 func (m *maker) object(g *goal, at place) (*value, error) {
 	required := g.required(nil)
-	if len(required.list) > mostItems || g.minMembers > mostItems {
-		return nil, fmt.Errorf("%s: an object of more than %d members is asked for", g.where, mostItems)
+	if len(required.list) > maxMade || g.minMembers > maxMade {
+		return nil, fmt.Errorf("%s: an object of more than %d members is asked for", g.where, maxMade)
 	}
 	v := &value{kind: kindObject}
 	for _, name := range g.names(required) {

@@ -21,7 +21,7 @@ const (
 )
 
 // Main parses the process's arguments and runs the chosen command with a context that
-// ends on SIGINT or SIGTERM; a second one ends the process at once. It gives the process's
+// ends on SIGINT or SIGTERM; a second one ends the process at once. It returns the process's
 // exit code.
 func Main(p Program) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -21,7 +21,7 @@ func (c Connections) Limit(l net.Listener, proxies []netip.Prefix, notices *conn
 	}), nil
 }
 
-// withinFiles gives the number, or three quarters of the files that the process may open: the
+// withinFiles returns the number, or three quarters of the files that the process may open: the
 // rest is for upstreams and stores.
 func withinFiles(most int) int {
 	files, bounded := openFiles()

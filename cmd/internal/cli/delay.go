@@ -18,7 +18,7 @@ type draining struct {
 	lasts time.Duration
 }
 
-// Delay gives a context that ends a while after ctx does: the shutdown delay, in which a
+// Delay returns a context that ends a while after ctx does: the shutdown delay, in which a
 // server says that it is not ready and still serves, so that balancers take it out before
 // its listeners close. A second signal ends the delay; with Main, a third one ends the
 // process. The channel of Draining is closed when the delay begins. The function releases
@@ -59,14 +59,14 @@ func Delay(ctx context.Context, delay time.Duration, log *slog.Logger) (context.
 	return over, func() { end(); <-done }
 }
 
-// Draining gives a channel that is closed when the shutdown delay begins that ends ctx, a
+// Draining returns a channel that is closed when the shutdown delay begins that ends ctx, a
 // context of Delay's or of its children; nil for another context.
 func Draining(ctx context.Context) <-chan struct{} {
 	d, _ := ctx.Value(drainingKey{}).(draining)
 	return d.begun
 }
 
-// DelayOf gives the shutdown delay of a ctx of Delay; 0 for any other.
+// DelayOf returns the shutdown delay of a ctx of Delay; 0 for any other.
 func DelayOf(ctx context.Context) time.Duration {
 	d, _ := ctx.Value(drainingKey{}).(draining)
 	return d.lasts

@@ -30,5 +30,5 @@ func openFiles() (most uint64, bounded bool) {
 	return uint64(files.Cur), true //nolint:unconvert // it is signed on some systems
 }
 
-// setUmask sets which permissions new files do not get, and gives what was set before.
+// setUmask sets which permissions new files do not get, and returns what was set before.
 func setUmask(mask int) (before int) { return syscall.Umask(mask) }

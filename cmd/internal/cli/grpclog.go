@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// mostMessage bounds one message of a library in the log, in bytes.
-const mostMessage = 1024
+// maxMessage bounds one message of a library in the log, in bytes.
+const maxMessage = 1024
 
 // grpcLog writes the messages of grpc-go and of the gateway's runtime to the log of the
 // program. Their errors are warnings here, since the program goes on. Their warnings are for
@@ -30,8 +30,8 @@ func UseForGRPC(log *slog.Logger) {
 
 func (g grpcLog) say(level slog.Level, text string) {
 	ctx := context.Background()
-	if text = strings.TrimSpace(text); len(text) > mostMessage {
-		text = strings.ToValidUTF8(text[:mostMessage], "") + "…"
+	if text = strings.TrimSpace(text); len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
 	}
 	g.log.Log(ctx, level, "grpc", "message", text)
 }

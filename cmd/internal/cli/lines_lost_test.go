@@ -71,7 +71,7 @@ func TestLogThatStalls(t *testing.T) {
 		if said != lost || int64(len(lines)-1)+said != all+101 {
 			t.Errorf("%d lines came and %d are said to be lost, want %d of %d", len(lines), said, lost, all+101)
 		}
-		if n := len(out.String()); n > mostGathered+2*flushAt {
+		if n := len(out.String()); n > maxGathered+2*flushAt {
 			t.Errorf("%d bytes gathered", n)
 		}
 	})

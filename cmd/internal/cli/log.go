@@ -20,7 +20,7 @@ type Log struct {
 	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
 }
 
-// Logger gives the log, on standard error, and what must be called at the end so that
+// Logger returns the log, on standard error, and what must be called at the end so that
 // its last lines are written. A log that cannot be written holds up no request and ends no process
 // (decision 71): from now on SIGPIPE, which a pipe without a reader sends, does nothing.
 func (l Log) Logger() (*slog.Logger, func()) {
@@ -43,7 +43,7 @@ func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
 	return slog.New(prompt{l.handler(lines), lines, l.Level, encoding}), lines.flush
 }
 
-// handler gives slog's handler of the format.
+// handler returns slog's handler of the format.
 func (l Log) handler(out io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{Level: l.Level}
 	if l.Format == "json" {
@@ -68,7 +68,7 @@ func (h prompt) Enabled(_ context.Context, level slog.Level) bool { return level
 // Encoding is that of the lines of requests.
 func (h prompt) Encoding() wideline.Encoding { return h.encoding }
 
-// LinesLost gives what counts the lines of a log that could not be written; nil for a log of another
+// LinesLost returns what counts the lines of a log that could not be written; nil for a log of another
 // handler than Logger's.
 func LinesLost(log *slog.Logger) func() int64 {
 	if h, ok := log.Handler().(prompt); ok {
@@ -106,9 +106,9 @@ const (
 	flushEvery = 50 * time.Millisecond
 	// flushAt is how many bytes are written without waiting for that.
 	flushAt = 32 << 10
-	// mostGathered bounds what waits for a log that takes lines more slowly than they come, in
+	// maxGathered bounds what waits for a log that takes lines more slowly than they come, in
 	// bytes. Lines that do not fit are lost, and counted.
-	mostGathered = 8 << 20
+	maxGathered = 8 << 20
 	// flushTimeout is how long a warning and the end of a process wait for the log.
 	flushTimeout = time.Second
 )
@@ -118,7 +118,7 @@ const (
 // pipe blocks.
 type lines struct {
 	out io.Writer
-	// lostLine gives a line about so many lost ones.
+	// lostLine returns a line about so many lost ones.
 	lostLine func(lost int64) []byte
 
 	mu    sync.Mutex
@@ -156,7 +156,7 @@ func (w *lines) Write(b []byte) (int, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.buf)+len(b) > mostGathered {
+	if len(w.buf)+len(b) > maxGathered {
 		w.lost += count(b)
 		return n, nil
 	}
@@ -259,5 +259,5 @@ func (w *lines) missing() int64 {
 	return w.lost
 }
 
-// count gives the number of lines.
+// count returns the number of lines.
 func count(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }

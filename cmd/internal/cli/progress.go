@@ -27,7 +27,7 @@ const (
 	clearLine = "\r\x1b[K"
 )
 
-// NewProgress gives the line of standard error, or nil where that is no terminal.
+// NewProgress returns the line of standard error, or nil where that is no terminal.
 func NewProgress() *Progress {
 	if !isatty.IsTerminal(os.Stderr.Fd()) || os.Getenv("TERM") == "dumb" {
 		return nil

@@ -38,7 +38,7 @@ func linkedBuild() build {
 	return build{version: version, revision: revision, time: commitTime, modified: modified != "" && modified != "false"}
 }
 
-// buildOf gives what is known by the linker and by the Go command. A commit is described by one of
+// buildOf returns what is known by the linker and by the Go command. A commit is described by one of
 // the two alone, since the linker's may be of another checkout.
 func buildOf(info *debug.BuildInfo, linked build) build {
 	b := linked

@@ -97,8 +97,8 @@ func (l *Listener) Close() error {
 }
 
 const (
-	// mostConnections bounds the console's connections.
-	mostConnections = 512
+	// maxConnections bounds the console's connections.
+	maxConnections = 512
 	// endTimeout is how long pages in flight may take once the end was asked for.
 	endTimeout = 5 * time.Second
 )
@@ -123,7 +123,7 @@ func Serve(ctx context.Context, l *Listener, core Core, config console.Config) e
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	config.Logger.Info("the console is up", "console", l.URL())
-	limited := netutil.LimitListener(l.Listener, mostConnections)
+	limited := netutil.LimitListener(l.Listener, maxConnections)
 	failed := make(chan error, 1)
 	go func() {
 		if l.tls != nil {

@@ -14,7 +14,7 @@ import (
 type Core interface {
 	// OIDC is the identity provider that is configured; nil for none.
 	OIDC() *config.OIDC
-	// StartSession makes a session of the subject whom the identity provider vouches for, and gives its
+	// StartSession makes a session of the subject whom the identity provider vouches for, and returns its
 	// key.
 	StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error)
 }
@@ -32,7 +32,7 @@ type SignIn struct {
 // NewSignIn follows what section gives; nil is no identity provider.
 func NewSignIn(section func() *config.OIDC) *SignIn { return &SignIn{section: section} }
 
-// Provider gives the identity provider in force; nil for none.
+// Provider returns the identity provider in force; nil for none.
 func (s *SignIn) Provider() *openid.Provider {
 	s.mu.Lock()
 	defer s.mu.Unlock()

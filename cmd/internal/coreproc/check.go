@@ -13,7 +13,7 @@ import (
 // fewTokens is how long the answer to a check may be: the least that all vendors take.
 const fewTokens = 16
 
-// asks gives the cheapest call that checks an upstream: its list of models, a count of tokens
+// asks returns the cheapest call that checks an upstream: its list of models, a count of tokens
 // where the upstream counts, or else an answer of a few tokens.
 func asks(u config.Upstream, made adapter) func(context.Context) error {
 	if u.Check.Model == "" {

@@ -69,7 +69,7 @@ func (r *Routing) checkText(text, file []byte) (whole []byte, resp *adminv1.Chec
 	return whole, resp
 }
 
-// mistakesOf gives an error as those of a file.
+// mistakesOf returns an error as those of a file.
 func mistakesOf(err error) config.Errors {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		return all
@@ -212,7 +212,7 @@ func writeWhole(file string, text []byte, mode os.FileMode) error {
 	return os.Rename(beside.Name(), file)
 }
 
-// hashOfText gives the first six bytes of the SHA-256 of a file's text, in hexadecimal.
+// hashOfText returns the first six bytes of the SHA-256 of a file's text, in hexadecimal.
 func hashOfText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

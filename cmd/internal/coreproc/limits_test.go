@@ -74,7 +74,7 @@ func cores(t *testing.T, n int, config string) (clients []genwayv1.GenerationCli
 	return clients, key, file
 }
 
-// generate asks for a word, and gives the reason of the refusal; empty is admitted.
+// generate asks for a word, and returns the reason of the refusal; empty is admitted.
 func generate(ctx context.Context, client genwayv1.GenerationClient, key string) string {
 	_, err := client.GenerateText(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key), &genwayv1.GenerateTextRequest{
 		Model: "sandbox-text", Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}})
@@ -207,7 +207,7 @@ func TestMetricsAreServed(t *testing.T) {
 	}
 }
 
-// linesWith gives the lines that contain a word.
+// linesWith returns the lines that contain a word.
 func linesWith(text, word string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {

@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// Models gives a model to try for callers of each protocol: the first that is listed by
+// Models returns a model to try for callers of each protocol: the first that is listed by
 // name, that a route leads to and that has a target which can serve it. A protocol for
 // which none is known, as where all routes are globs, has no entry.
 func (c *Core) Models() map[genwayv1.Protocol]string { return models(c.routing.Router) }

@@ -30,7 +30,7 @@ const (
 type readiness struct {
 	// ask fails while the store does not answer.
 	ask func(context.Context) error
-	// met gives the first damage that any statement has met; nil is none.
+	// met returns the first damage that any statement has met; nil is none.
 	met func() error
 	// ledger says since when the ledger cannot be written, and why.
 	ledger func() (time.Time, error)
@@ -43,7 +43,7 @@ type readiness struct {
 	// damaged is how the store is damaged, from when that was found on: it does not mend
 	// by itself.
 	damaged error
-	// checked gives what came of the check of the store at the start; nil is none.
+	// checked returns what came of the check of the store at the start; nil is none.
 	checked <-chan error
 	// onDamage is called once, when damage is found; nil is nothing.
 	onDamage func()

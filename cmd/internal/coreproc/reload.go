@@ -139,7 +139,7 @@ func (r *Routing) keepCaptures(in *vault.Vault) {
 	in.Use(r.keeping.Ring(), r.keeping.KeepFor())
 }
 
-// Called gives the upstreams that are called over a network, by name.
+// Called returns the upstreams that are called over a network, by name.
 func (r *Routing) Called() map[string]Called {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,7 +86,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 // strategies are the words of a route's strategy.
 var strategies = map[string]route.Strategy{"least_busy": route.LeastBusy, "fastest": route.Fastest}
 
-// protocolOf gives the protocol of a kind of upstreams or of a route's callers; unspecified for
+// protocolOf returns the protocol of a kind of upstreams or of a route's callers; unspecified for
 // direct callers, and for upstreams that take the contract's own messages.
 func protocolOf(kind string) genwayv1.Protocol {
 	if p := protocol.ByKind(kind); p != nil {

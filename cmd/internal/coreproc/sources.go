@@ -9,7 +9,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// bySource gives what is in force with where it is from: the flags of the process, then the members of the file.
+// bySource returns what is in force with where it is from: the flags of the process, then the members of the file.
 func bySource(settings []cli.Setting, members []config.Member) []*adminv1.ConfigurationMember {
 	var all []*adminv1.ConfigurationMember
 	overrides := map[string]string{} // members of the file that a flag has precedence over

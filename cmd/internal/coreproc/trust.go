@@ -23,7 +23,7 @@ type TrustFlags struct {
 	ClientCA   string `name:"grpc-client-ca" env:"GENWAY_GRPC_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue the client certificates of direct callers. Callers need one only if their key requires it; it does not make the caller an edge."`
 }
 
-// trust gives whom the core takes for an edge, and the certificates of its listener; nil
+// trust returns whom the core takes for an edge, and the certificates of its listener; nil
 // is cleartext.
 func (f TrustFlags) trust() (auth.Trust, *certs.Source, error) {
 	trusts := []auth.Trust{auth.TrustUnixSocket}

@@ -143,7 +143,7 @@ type adapter interface {
 	SetAPIKey(key string)
 }
 
-// listed gives the models that a target is listed with whose upstream is asked for its
+// listed returns the models that a target is listed with whose upstream is asked for its
 // own: of a target that asks for only one model, that one, if the upstream has it.
 func listed(listing *discover.Listing, only string) func() []*genwayv1.Model {
 	if only == "" {

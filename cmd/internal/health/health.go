@@ -95,7 +95,7 @@ func Core(ctx context.Context, address string, encrypted bool) error {
 	return nil
 }
 
-// dialable gives where a listener on address is reached from this machine: an address
+// dialable returns where a listener on address is reached from this machine: an address
 // that means every interface is the loopback.
 func dialable(address string) (network, dialled string) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {

@@ -23,16 +23,16 @@ type ringKey struct {
 }
 
 const (
-	mostKeys    = 32
-	mostKeyFile = 16 << 10
-	keyBytes    = 32 // AES-256
-	mostKeyName = 64
+	maxKeys    = 32
+	maxKeyFile = 16 << 10
+	keyBytes   = 32 // AES-256
+	maxKeyName = 64
 )
 
 // LoadRing reads a key file: a line for each key, its name and behind a space 32 bytes in base64.
 // Empty lines and lines that begin with # are none. Errors name the line and never its content.
 func LoadRing(file string) (*Ring, error) {
-	text, err := smallfile.Read(file, mostKeyFile)
+	text, err := smallfile.Read(file, maxKeyFile)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
 	}
@@ -45,8 +45,8 @@ func LoadRing(file string) (*Ring, error) {
 
 // ParseRing is LoadRing of a text.
 func ParseRing(text []byte) (*Ring, error) {
-	if len(text) > mostKeyFile {
-		return nil, fmt.Errorf("expected at most %d bytes", mostKeyFile)
+	if len(text) > maxKeyFile {
+		return nil, fmt.Errorf("expected at most %d bytes", maxKeyFile)
 	}
 	ring, seen := &Ring{}, map[string]bool{}
 	number := 0
@@ -61,12 +61,12 @@ func ParseRing(text []byte) (*Ring, error) {
 		}
 		name := fields[0]
 		switch {
-		case len(name) > mostKeyName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
-			return nil, fmt.Errorf("line %d: a name has up to %d letters, digits and . _ -", number, mostKeyName)
+		case len(name) > maxKeyName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
+			return nil, fmt.Errorf("line %d: a name has up to %d letters, digits and . _ -", number, maxKeyName)
 		case seen[name]:
 			return nil, fmt.Errorf("line %d: its name stands there twice", number)
-		case len(ring.keys) == mostKeys:
-			return nil, fmt.Errorf("line %d: at most %d keys", number, mostKeys)
+		case len(ring.keys) == maxKeys:
+			return nil, fmt.Errorf("line %d: at most %d keys", number, maxKeys)
 		}
 		key, err := base64.StdEncoding.Strict().DecodeString(fields[1])
 		if err != nil || len(key) != keyBytes {
@@ -112,7 +112,7 @@ func (r *Ring) seal(row *Row) {
 	row.Content = first.aead.Seal(nil, nil, row.Content, named(row)) //nolint:gosec // the cipher makes its own nonce, at random
 }
 
-// open gives a row's content in clear.
+// open returns a row's content in clear.
 func (r *Ring) open(row *Row) ([]byte, error) {
 	if row.SealedBy == "" {
 		return row.Content, nil

@@ -43,7 +43,7 @@ type Selection struct {
 type Store interface {
 	// Put inserts rows, all or none. A row of a request that has one is replaced.
 	Put(ctx context.Context, rows []Row) error
-	// Get gives the row of a request, expired or not, once the audit has the reading of it; nil
+	// Get returns the row of a request, expired or not, once the audit has the reading of it; nil
 	// for none, of which the audit has nothing.
 	Get(ctx context.Context, process, number int64, reading audit.Change) (*Row, error)
 	// Has reports whether a request has a row, without reading it.

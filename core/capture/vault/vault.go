@@ -21,8 +21,8 @@ const (
 
 	// budget bounds the memory of captures, until they are written.
 	budget = 64 << 20
-	// mostWaiting bounds the captures that wait to be written, batch those of one write.
-	mostWaiting, batch = 4096, 16
+	// maxWaiting bounds the captures that wait to be written, batch those of one write.
+	maxWaiting, batch = 4096, 16
 	// writeWithin bounds one write, and retryAfter is the pause before a write that failed is
 	// tried for the second and last time.
 	writeWithin, retryAfter = 5 * time.Second, time.Second
@@ -114,7 +114,7 @@ func (v *Vault) Keep(c *capture.Capture, process, number int64, keyID string) {
 	began := c.Began().UTC().Truncate(time.Microsecond)
 	row := Row{Process: process, Number: number, KeyID: keyID, Start: began, Expires: began.Add(time.Duration(v.keep.Load()))}
 	v.mu.Lock()
-	full := v.closed || len(v.waiting) >= mostWaiting
+	full := v.closed || len(v.waiting) >= maxWaiting
 	if !full {
 		v.waiting = append(v.waiting, waiting{row, c})
 	}
@@ -130,7 +130,7 @@ func (v *Vault) Keep(c *capture.Capture, process, number int64, keyID string) {
 	}
 }
 
-// Read gives the bodies of a request, and their row without its content; nil for none. The audit
+// Read returns the bodies of a request, and their row without its content; nil for none. The audit
 // has the reading before that. The error is a *MissingKeyError, ErrDamaged, or the store's.
 func (v *Vault) Read(ctx context.Context, process, number int64, reading audit.Change) (*Row, []capture.Body, error) {
 	row, err := v.config.Store.Get(ctx, process, number, reading)

@@ -6,9 +6,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// mostRepeated bounds what the aliases of a text may add to it, in bytes. Aliases of aliases grow exponentially:
+// maxRepeated bounds what the aliases of a text may add to it, in bytes. Aliases of aliases grow exponentially:
 // 300 bytes stand for gigabytes (the "billion laughs").
-const mostRepeated = 4 << 20
+const maxRepeated = 4 << 20
 
 // perValue is what a value counts beside its text.
 const perValue = 16
@@ -17,10 +17,10 @@ const perValue = 16
 func checkAliases(file string, body ast.Node) error {
 	e := expansion{anchors: map[string]int{}}
 	e.size(body)
-	if e.repeated <= mostRepeated {
+	if e.repeated <= maxRepeated {
 		return nil
 	}
-	return &Error{File: file, Line: e.at.Line, Column: e.at.Column, Text: fmt.Sprintf("aliases repeat more than %d MiB by now", mostRepeated>>20)}
+	return &Error{File: file, Line: e.at.Line, Column: e.at.Column, Text: fmt.Sprintf("aliases repeat more than %d MiB by now", maxRepeated>>20)}
 }
 
 // expansion sums up what aliases repeat.
@@ -30,7 +30,7 @@ type expansion struct {
 	at       struct{ Line, Column int } // of the alias with which it is too much
 }
 
-// size is a node's size with its aliases expanded, at most a bit above mostRepeated for each alias in it.
+// size is a node's size with its aliases expanded, at most a bit above maxRepeated for each alias in it.
 func (e *expansion) size(node ast.Node) int {
 	all := perValue
 	switch n := node.(type) {
@@ -50,12 +50,12 @@ func (e *expansion) size(node ast.Node) int {
 		all += e.size(n.Value)
 	case *ast.AnchorNode:
 		all = e.size(n.Value)
-		e.anchors[n.Name.GetToken().Value] = min(all, 2*mostRepeated) // by now: an anchor within itself repeats nothing
+		e.anchors[n.Name.GetToken().Value] = min(all, 2*maxRepeated) // by now: an anchor within itself repeats nothing
 	case *ast.AliasNode:
 		all += e.anchors[n.Value.GetToken().Value]
 		before := e.repeated
-		e.repeated = min(before+all, 2*mostRepeated)
-		if before <= mostRepeated && e.repeated > mostRepeated {
+		e.repeated = min(before+all, 2*maxRepeated)
+		if before <= maxRepeated && e.repeated > maxRepeated {
 			at := n.GetToken().Position
 			e.at.Line, e.at.Column = at.Line, at.Column
 		}

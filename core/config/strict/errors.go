@@ -23,7 +23,7 @@ func (e Errors) Error() string {
 	return fmt.Sprintf("%s (and %d more; genway config check lists all)", e[0], len(e)-1)
 }
 
-// Unwrap gives each of them.
+// Unwrap returns each of them.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, one := range e {
@@ -109,7 +109,7 @@ func (p *Problems) Add(err error) {
 	}
 }
 
-// Err gives what was added as Errors, or nil.
+// Err returns what was added as Errors, or nil.
 func (p *Problems) Err() error {
 	if len(p.all) == 0 {
 		return nil
@@ -123,18 +123,18 @@ func (p *Problems) Err() error {
 	return p.all
 }
 
-// For each mistake the whole document is decoded again. So the search for more of them ends after mostMistakes, or
-// after mostDecoded values were decoded, but not before leastMistakes.
+// For each mistake the whole document is decoded again. So the search for more of them ends after maxMistakes, or
+// after maxDecoded values were decoded, but not before minMistakes.
 const (
-	leastMistakes, mostMistakes = 5, 100
-	mostDecoded                 = 500_000
+	minMistakes, maxMistakes = 5, 100
+	maxDecoded               = 500_000
 )
 
 // sought is how many mistakes are looked for.
 func (p *Problems) sought() int {
 	values := counter(0)
 	ast.Walk(&values, p.body)
-	return max(leastMistakes, min(mostMistakes, mostDecoded/max(1, int(values))))
+	return max(minMistakes, min(maxMistakes, maxDecoded/max(1, int(values))))
 }
 
 // counter counts nodes.

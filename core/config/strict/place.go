@@ -29,7 +29,7 @@ func Because(cause error, path, format string, args ...any) error {
 	return &problem{path: path, text: fmt.Sprintf(format, args...), cause: cause}
 }
 
-// Quoted gives a name as a step of a YAML path.
+// Quoted returns a name as a step of a YAML path.
 func Quoted(name string) string {
 	if strings.ContainsAny(name, ".[]*$ ") {
 		return "'" + name + "'"
@@ -37,7 +37,7 @@ func Quoted(name string) string {
 	return name
 }
 
-// Locate gives an error of Wrong its line and column; others stay as they are.
+// Locate returns an error of Wrong its line and column; others stay as they are.
 func Locate(file string, body ast.Node, err error) error {
 	var p *problem
 	if !errors.As(err, &p) {

@@ -127,7 +127,7 @@ func decode(body ast.Node, into any) *decodeError {
 	return nil
 }
 
-// positioned gives a parser's or decoder's error with its place, and for an unknown key the one
+// positioned returns a parser's or decoder's error with its place, and for an unknown key the one
 // of the schema that was probably meant.
 func positioned(file string, err error, schema reflect.Type) error {
 	e := &Error{File: file, Text: err.Error()}

@@ -49,7 +49,7 @@ type Checked struct {
 }
 
 const (
-	mostReported = 100
+	maxReported = 100
 	// A process without a heartbeat for so long is dead, and others had time
 	// to close what it left open.
 	deadFor = time.Minute
@@ -61,13 +61,13 @@ const (
 func (c *Checked) Good() bool { return c.Left == 0 && len(c.Wrong) == 0 && len(c.Sums) == 0 }
 
 func (c *Checked) wrongf(e *ledger.Entry, format string, args ...any) {
-	if len(c.Wrong) < mostReported {
+	if len(c.Wrong) < maxReported {
 		c.Wrong = append(c.Wrong, fmt.Sprintf("request %s of %s: ", e.ID, e.Start.Format(time.RFC3339))+fmt.Sprintf(format, args...))
 	}
 }
 
 func (c *Checked) sumf(format string, args ...any) {
-	if len(c.Sums) < mostReported {
+	if len(c.Sums) < maxReported {
 		c.Sums = append(c.Sums, fmt.Sprintf(format, args...))
 	}
 }
@@ -120,7 +120,7 @@ func (c *Checked) repeated(ctx context.Context, store ledger.Store) error {
 	if !ok {
 		return nil
 	}
-	twice, err := partitioned.Repeated(ctx, mostReported)
+	twice, err := partitioned.Repeated(ctx, maxReported)
 	for _, key := range twice {
 		c.sumf("request %d of process %d has several rows", key.Number, key.Process)
 	}

@@ -31,7 +31,7 @@ type Store struct {
 	Settled func()
 }
 
-// Run runs the suite with so many cores. site is called for each test; what it gives opens the store of one more core, which
+// Run runs the suite with so many cores. site is called for each test; what it returns opens the store of one more core, which
 // counts together with those that it has opened before.
 func Run(t *testing.T, cores int, site func(t *testing.T) func(Config) Store) {
 	t.Helper()
@@ -141,7 +141,7 @@ func month(amount int64) limit.Limits {
 	return limit.Limits{Budgets: []limit.Budget{{Amount: amount, Period: limit.Month}}}
 }
 
-// Ask has a core admit a request, or gives its refusal.
+// Ask has a core admit a request, or returns its refusal.
 func (c *Core) Ask(who limit.Who, most limit.Amount) (*Request, *limit.Refusal) {
 	c.site.Helper()
 	r := &Request{Reservation: c.Prepare(who), core: c, who: who, start: time.Unix(0, c.clock.Load())}

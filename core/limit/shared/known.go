@@ -130,7 +130,7 @@ func (s *Store) learn(b *limit.Subject, state *limit.State, claim *limit.Claim) 
 	}
 }
 
-// spend counts what a request has cost, and gives what this process has spent in all of the periods that pay for it.
+// spend counts what a request has cost, and returns what this process has spent in all of the periods that pay for it.
 func (s *Store) spend(claim *limit.Claim, cost int64) spender {
 	by := spender{process: s.config.Process, now: s.config.Clock()}
 	for i := range claim.Subjects {

@@ -27,9 +27,9 @@ type settlement struct {
 const (
 	// atOnce is how many settlements go in one round trip.
 	atOnce = 128
-	// mostWaiting bounds what waits while the server does not answer. Beyond, what
+	// maxWaiting bounds what waits while the server does not answer. Beyond, what
 	// costs nothing is dropped: leases return it.
-	mostWaiting = 100_000
+	maxWaiting = 100_000
 	// probeEvery is how often the server is asked whether it is back.
 	probeEvery = 250 * time.Millisecond
 	// endWithin bounds the last settlements, of Close.
@@ -52,7 +52,7 @@ func (q *queue) add(s *settlement) {
 		return
 	}
 	q.mu.Lock()
-	if len(q.waiting) >= mostWaiting {
+	if len(q.waiting) >= maxWaiting {
 		if s.cost > 0 {
 			q.dropped++
 		}

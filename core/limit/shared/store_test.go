@@ -63,7 +63,7 @@ func budget(amount int64) limit.Limits {
 	return limit.Limits{Budgets: []limit.Budget{{Amount: amount, Period: limit.Month}}}
 }
 
-// ask reserves, and gives the reservation or the refusal.
+// ask reserves, and returns the reservation or the refusal.
 func ask(t *testing.T, l *limit.Limiter, w limit.Who, most limit.Amount) (*limit.Reservation, *limit.Refusal) {
 	t.Helper()
 	r := l.Prepare(w)

@@ -32,7 +32,7 @@ type Provider struct {
 	Upstream string
 }
 
-// chosen gives the upstream of a provider's rows; false if they are not wanted.
+// chosen returns the upstream of a provider's rows; false if they are not wanted.
 func (o Options) chosen(provider string) (upstream string, ok bool) {
 	for _, p := range o.Providers {
 		if p.Name == provider {
@@ -207,7 +207,7 @@ func (s *source) dollars(member string, value jsontext.Value, shift int) *price.
 	return &d
 }
 
-// tier gives the row's tier above so many tokens; it is made where there is none.
+// tier returns the row's tier above so many tokens; it is made where there is none.
 func (s *source) tier(above int64) *price.TierRow {
 	i, found := slices.BinarySearchFunc(s.row.Tiers, above, func(t price.TierRow, above int64) int {
 		return int(max(-1, min(1, t.Above-above)))
@@ -223,7 +223,7 @@ func purpose(r price.Row) string {
 	return strings.Join([]string{r.Upstream, r.Model, r.ServiceTier, r.Speed, r.InferenceGeo}, "\x00")
 }
 
-// finish gives the rows that a catalogue may have together, in order. Rows for the same
+// finish returns the rows that a catalogue may have together, in order. Rows for the same
 // upstream, model and terms are one if they say the same; if not, they are an error, since
 // it is not known which is meant.
 func finish(sources []*source, report *Report) ([]price.Row, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// figures gives all that a sum is made of.
+// figures returns all that a sum is made of.
 func figures(e *ledger.Entry) []*int64 {
 	all := []*int64{&e.Cost}
 	for _, k := range ledger.Kinds {

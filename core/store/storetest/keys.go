@@ -19,7 +19,7 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// full gives a key each member of which is set.
+// full returns a key each member of which is set.
 func full(n int) keys.Key {
 	k := key(n)
 	expire, revoke, end := epoch().Add(time.Hour), epoch().Add(time.Minute), epoch().Add(time.Second)

@@ -25,9 +25,9 @@ type Check struct {
 	Report func(ok bool)
 }
 
-// mostFailed is how many checks in a row fail before the upstream is not called: one by itself
+// maxFailed is how many checks in a row fail before the upstream is not called: one by itself
 // may be an accident of the network. One that succeeds is enough to use it again.
-const mostFailed = 2
+const maxFailed = 2
 
 // Watch makes the checks until ctx ends, each by itself. What changes is logged. In the end
 // all upstreams may be called.
@@ -50,15 +50,15 @@ func (c *Check) watch(ctx context.Context, log *slog.Logger) {
 		}
 		switch before := failed; {
 		case err != nil:
-			if failed++; failed == mostFailed {
+			if failed++; failed == maxFailed {
 				log.Warn("the upstream fails its checks and is not called until one succeeds", "upstream", c.Name, "error", err)
 			}
 		default:
-			if failed = 0; before >= mostFailed {
+			if failed = 0; before >= maxFailed {
 				log.Info("the upstream answers its checks again", "upstream", c.Name)
 			}
 		}
-		c.Report(failed < mostFailed)
+		c.Report(failed < maxFailed)
 		select {
 		case <-ctx.Done():
 			return

@@ -81,7 +81,7 @@ func NewAWS(name string, config AWS) Credential {
 	return s
 }
 
-// provider gives what obtains the keys. It is made for each fetch, since the SDK's own cache
+// provider returns what obtains the keys. It is made for each fetch, since the SDK's own cache
 // is then empty, and files and the environment are read again.
 func (c AWS) provider(ctx context.Context) (aws.CredentialsProvider, error) {
 	switch cmp.Or(c.Source, AWSChain) {
@@ -156,7 +156,7 @@ var jwt = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*`)
 })
 
-// unrepeated gives an error of AWS's SDK without what it might repeat of what was sent.
+// unrepeated returns an error of AWS's SDK without what it might repeat of what was sent.
 func unrepeated(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return fmt.Errorf("AWS answered %s: %s", plain(api.ErrorCode()), jwt().ReplaceAllString(plain(api.ErrorMessage()), "[REDACTED]"))

@@ -68,7 +68,7 @@ func (b *bedrock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call sends a request as the adapter does, and gives its last status and how often it was sent.
+// call sends a request as the adapter does, and returns its last status and how often it was sent.
 func call(t *testing.T, c Credential, address, body string) (status, times int) {
 	t.Helper()
 	for times = 1; ; times++ {

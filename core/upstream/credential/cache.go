@@ -22,10 +22,10 @@ const (
 	margin = 10 * time.Second
 	// recheck is how old a credential becomes that names no expiry.
 	recheck = 5 * time.Minute
-	// leastLife is how long a credential must be valid that is fetched.
-	leastLife = 2 * time.Second
-	// A fetch that failed is tried again after leastPause, which doubles up to mostPause.
-	leastPause, mostPause = time.Second, 15 * time.Second
+	// minLife is how long a credential must be valid that is fetched.
+	minLife = 2 * time.Second
+	// A fetch that failed is tried again after minPause, which doubles up to maxPause.
+	minPause, maxPause = time.Second, 15 * time.Second
 	// discardEvery is how often a credential that an upstream refuses is discarded: an
 	// upstream that refuses every credential must not become a flood at the issuer.
 	discardEvery = 10 * time.Second
@@ -78,7 +78,7 @@ func newCache[T any](name string, fetch fetcher[T], secrets func(T) []string) *c
 	return c
 }
 
-// get gives a valid value. It waits, until ctx ends, only if there is none, or an upstream has
+// get returns a valid value. It waits, until ctx ends, only if there is none, or an upstream has
 // refused the one there is. A refused one is used on while the issuer gives no other.
 func (c *cache[T]) get(ctx context.Context) (*lease[T], error) {
 	for {
@@ -133,11 +133,11 @@ func (c *cache[T]) begin() {
 // end takes what a fetch has come to. The lock is held.
 func (c *cache[T]) end(value T, expires time.Time, err error) {
 	now := c.now()
-	if err == nil && !expires.IsZero() && expires.Sub(now) < leastLife {
+	if err == nil && !expires.IsZero() && expires.Sub(now) < minLife {
 		err = errors.New("the issuer gave a credential that has expired already, or is about to; compare the clocks")
 	}
 	if err != nil {
-		c.pause = min(max(2*c.pause, leastPause), mostPause)
+		c.pause = min(max(2*c.pause, minPause), maxPause)
 		c.failed, c.retry = err, now.Add(c.pause)
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// issuer counts what it gives: tokens of a life, unless it is away.
+// issuer counts what it returns: tokens of a life, unless it is away.
 type issuer struct {
 	mu    sync.Mutex
 	given int
@@ -143,7 +143,7 @@ func TestIssuerAway(t *testing.T) {
 			t.Errorf("100 requests at once asked the issuer %d times", more)
 		}
 		i.set(func(i *issuer) { i.away = nil })
-		time.Sleep(mostPause) //nolint:forbidigo // synctest: the bubble's clock
+		time.Sleep(maxPause) //nolint:forbidigo // synctest: the bubble's clock
 		if got := value(t, c); got != "token-2" {
 			t.Errorf("got %s from the issuer that is back", got)
 		}
@@ -181,7 +181,7 @@ func TestExpiredTokensAreNeverGiven(t *testing.T) {
 }
 
 func TestTokensThatHaveEndedAreRefused(t *testing.T) {
-	for _, life := range []time.Duration{-time.Hour, time.Nanosecond, leastLife - 1} {
+	for _, life := range []time.Duration{-time.Hour, time.Nanosecond, minLife - 1} {
 		synctest.Test(t, func(t *testing.T) {
 			c := (&issuer{life: life}).cache(t)
 			if held, err := c.get(t.Context()); err == nil {

@@ -57,7 +57,7 @@ func NewCommand(name string, config Command) Credential {
 	return b
 }
 
-// run gives what a program prints. The program gets no input, and is killed when ctx ends.
+// run returns what a program prints. The program gets no input, and is killed when ctx ends.
 func run(ctx context.Context, args []string) ([]byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) ([]byte, error) {
 	return printed.text, nil
 }
 
-var errPrinted = fmt.Errorf("the command printed more than %d bytes", mostAnswer)
+var errPrinted = fmt.Errorf("the command printed more than %d bytes", maxAnswer)
 
 // bounded takes what a program prints, up to a bound.
 type bounded struct {
@@ -90,7 +90,7 @@ type bounded struct {
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if len(b.text)+len(p) > mostAnswer {
+	if len(b.text)+len(p) > maxAnswer {
 		b.err = errPrinted
 		b.full()
 		return 0, b.err

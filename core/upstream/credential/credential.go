@@ -33,10 +33,10 @@ type Error struct {
 	Cause error
 }
 
-// Error gives both.
+// Error returns both.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Name, e.Cause) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // bearer is a token in a header, from a cache of tokens.

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// mostAnswer bounds an issuer's answer, and a file or a command's output, in bytes.
-	mostAnswer = 1 << 20
-	// mostText bounds an issuer's own text in errors, in bytes.
-	mostText = 300
+	// maxAnswer bounds an issuer's answer, and a file or a command's output, in bytes.
+	maxAnswer = 1 << 20
+	// maxText bounds an issuer's own text in errors, in bytes.
+	maxText = 300
 )
 
 // issuerClient makes the calls to issuers. Redirects are not followed: a credential is asked
@@ -35,7 +35,7 @@ func direct() *http.Transport {
 	return t
 }
 
-// tokenOf gives the token of an OAuth 2.0 answer and its expiry.
+// tokenOf returns the token of an OAuth 2.0 answer and its expiry.
 func tokenOf(token *oauth2.Token, err error) (string, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, refusal(err)
@@ -54,7 +54,7 @@ func sendable(token string, expires time.Time) (string, time.Time, error) {
 	return token, expires, nil
 }
 
-// refusal gives only the status and the code of an error of x/oauth2: the body of the answer may
+// refusal returns only the status and the code of an error of x/oauth2: the body of the answer may
 // repeat what was sent.
 func refusal(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
@@ -79,7 +79,7 @@ func answered(status int, code string) error {
 	return fmt.Errorf("the issuer answered %d", status)
 }
 
-// plain gives the first words of a text, of characters that can be seen.
+// plain returns the first words of a text, of characters that can be seen.
 func plain(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {
@@ -87,7 +87,7 @@ func plain(text string) string {
 		}
 		return ' '
 	}, strings.TrimSpace(text))
-	return text[:min(len(text), mostText)]
+	return text[:min(len(text), maxText)]
 }
 
 // readSecret reads a file that holds a secret and nothing else. The error never has it.
@@ -105,16 +105,16 @@ func readSecret(file string) (string, error) {
 
 // readFile reads a file of a bounded size.
 func readFile(file string) ([]byte, error) {
-	text, err := smallfile.Read(file, mostAnswer)
+	text, err := smallfile.Read(file, maxAnswer)
 	if err != nil {
 		return nil, err
 	}
 	return atMost(text, filepath.Base(file))
 }
 
-// readAll reads what is bounded by mostAnswer.
+// readAll reads what is bounded by maxAnswer.
 func readAll(r io.Reader, what string) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, mostAnswer+1))
+	text, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 }
 
 func atMost(text []byte, what string) ([]byte, error) {
-	if len(text) > mostAnswer {
-		return nil, fmt.Errorf("%s has more than %d bytes", what, mostAnswer)
+	if len(text) > maxAnswer {
+		return nil, fmt.Errorf("%s has more than %d bytes", what, maxAnswer)
 	}
 	return text, nil
 }

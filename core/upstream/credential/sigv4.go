@@ -33,8 +33,8 @@ func newSigner(name, service, region string, fetch fetcher[aws.Credentials]) *si
 	return &signer{service: service, region: region, keys: newCache(name, fetch, secrets), sign: v4.NewSigner(), now: time.Now}
 }
 
-// mostOffset is how much clocks may differ unnoticed.
-const mostOffset = 2 * time.Minute
+// maxOffset is how much clocks may differ unnoticed.
+const maxOffset = 2 * time.Minute
 
 // Authorize signs the request, whose address and headers must be final: all but
 // Authorization, User-Agent and some that proxies change are signed.
@@ -60,12 +60,12 @@ var (
 	keyErrors   = [][]byte{[]byte("ExpiredToken"), []byte("security token included in the request is expired"), []byte("security token included in the request is invalid"), []byte("UnrecognizedClientException"), []byte("InvalidClientTokenId")}
 )
 
-// mostRefusal is how much of a refusal is read to find out what it is about.
-const mostRefusal = 4 << 10
+// maxRefusal is how much of a refusal is read to find out what it is about.
+const maxRefusal = 4 << 10
 
 // refused finds out whether an answer is about the signature's time or the keys.
 func (s *signer) refused(resp *http.Response, held *lease[aws.Credentials]) bool {
-	begun, err := io.ReadAll(io.LimitReader(resp.Body, mostRefusal))
+	begun, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	resp.Body = &resumed{Reader: io.MultiReader(bytes.NewReader(begun), resp.Body), Closer: resp.Body}
 	if err != nil {
 		return false
@@ -74,7 +74,7 @@ func (s *signer) refused(resp *http.Response, held *lease[aws.Credentials]) bool
 	if contains(text, clockErrors) {
 		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 			before := time.Duration(s.offset.Load())
-			if now := at.Sub(s.now()); (now - before).Abs() > mostOffset {
+			if now := at.Sub(s.now()); (now - before).Abs() > maxOffset {
 				s.offset.Store(int64(now))
 				return true
 			}

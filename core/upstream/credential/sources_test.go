@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/test/clouds"
 )
 
-// sent gives the header that a credential sets on a request.
+// sent returns the header that a credential sets on a request.
 func sent(t *testing.T, c Credential, header string) (string, error) {
 	t.Helper()
 	t.Cleanup(func() { _ = c.Close() })
@@ -255,7 +255,7 @@ func TestGoogleFilesThatAreNone(t *testing.T) {
 		`{}`:                         "no credentials of a known type",
 		`{"type":"service_account"}`: "",
 		`{"type":"service_account","client_email":"e","private_key":"s3cret-value","token_uri":"http://127.0.0.1:1"}`: "",
-		strings.Repeat(" ", mostAnswer+1): "more than",
+		strings.Repeat(" ", maxAnswer+1): "more than",
 	} {
 		_, err := sent(t, NewGoogle("n", Google{File: file(t, text)}), "Authorization")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret-value") {

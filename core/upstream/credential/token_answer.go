@@ -44,14 +44,14 @@ func askToken(client *http.Client, req *http.Request) (string, time.Time, error)
 	return sendable(answer.AccessToken, expires)
 }
 
-// mostLife bounds the life of a token that an issuer reports.
-const mostLife = 30 * 24 * time.Hour
+// maxLife bounds the life of a token that an issuer reports.
+const maxLife = 30 * 24 * time.Hour
 
 // expiry reads when a token ends: after so many seconds, which does not depend on clocks, or
 // at a time (seconds since 1970). Both may be texts.
 func expiry(in, on json.Number) (time.Time, error) {
 	if seconds, err := strconv.ParseFloat(in.String(), 64); err == nil && seconds > 0 {
-		return time.Now().Add(time.Duration(min(seconds*float64(time.Second), float64(mostLife)))), nil
+		return time.Now().Add(time.Duration(min(seconds*float64(time.Second), float64(maxLife)))), nil
 	}
 	if seconds, err := strconv.ParseInt(on.String(), 10, 64); err == nil && seconds > 0 {
 		return time.Unix(seconds, 0), nil

@@ -22,7 +22,7 @@ import (
 
 // Lister is an upstream that says which models it serves.
 type Lister interface {
-	// ListModels gives a page of its list. token is empty for the first page, and the
+	// ListModels returns a page of its list. token is empty for the first page, and the
 	// NextPageToken of the page before for all others. It gives up when ctx ends.
 	ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error)
 }
@@ -59,7 +59,7 @@ func New(name, address string, lister Lister) *Listing {
 	return l
 }
 
-// Models gives the last list. It must not be changed.
+// Models returns the last list. It must not be changed.
 func (l *Listing) Models() []*genwayv1.Model { return *l.models.Load() }
 
 // Adopt takes over the list of the one among others that has the same address, so that a
@@ -117,7 +117,7 @@ func (l *Listing) refresh(ctx context.Context, log *slog.Logger) time.Duration {
 
 var errPages = errors.New("the list's pages do not end")
 
-// ask gives the whole list.
+// ask returns the whole list.
 func (l *Listing) ask(ctx context.Context) ([]*genwayv1.Model, error) {
 	ctx, stop := context.WithTimeout(ctx, deadline)
 	defer stop()

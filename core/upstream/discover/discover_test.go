@@ -16,7 +16,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// lister gives what it is made of.
+// lister returns what it is made of.
 type lister func(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error)
 
 func (l lister) ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error) {

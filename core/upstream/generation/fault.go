@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// faultOf gives the fault of a status: the one in its details, if it is not of our
+// faultOf returns the fault of a status: the one in its details, if it is not of our
 // credentials, else by its code, without its text.
 func faultOf(ctx context.Context, err error) error {
 	if err == nil {

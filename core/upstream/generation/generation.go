@@ -94,7 +94,7 @@ func (u *Upstream) SetAPIKey(key string) { u.key.Store(&key) }
 // that.
 func (u *Upstream) Close() error { return u.calls.shut() }
 
-// Models gives the configured listing.
+// Models returns the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
 
 // defaultMaxAnswerBytes is a little less than an edge takes of its core.
@@ -117,7 +117,7 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 // URL shows what is called: the target, whatever the model.
 func (u *Upstream) URL(string) string { return u.config.Target }
 
-// outgoing gives the context of a call: our key there, and of the caller's request the
+// outgoing returns the context of a call: our key there, and of the caller's request the
 // context of its trace.
 func (u *Upstream) outgoing(ctx context.Context) context.Context {
 	md := metadata.MD{}
@@ -171,7 +171,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	return resp, err
 }
 
-// StreamGenerateImage makes one streamed call. A server of a version without it gives all
+// StreamGenerateImage makes one streamed call. A server of a version without it returns all
 // images at once.
 func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
 	err := streamed(ctx, u, req, u.client.StreamGenerateImage, new(images.Sequence).Check, send, func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil })

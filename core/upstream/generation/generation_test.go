@@ -47,7 +47,7 @@ func dial(t *testing.T, p *provider) *generation.Upstream {
 	return dialWith(t, p, generation.Config{APIKey: "ours"})
 }
 
-// dialWith serves p and gives an adapter for it; config has all but the target.
+// dialWith serves p and returns an adapter for it; config has all but the target.
 func dialWith(t *testing.T, p genwayv1.GenerationServer, config generation.Config) *generation.Upstream {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -15,7 +15,7 @@ const (
 // errIdle is why a call is ended from this side.
 var errIdle = errors.New("generation: the upstream makes no progress")
 
-// withIdleTimeout gives the context of a call, which ends when the answer has not begun in
+// withIdleTimeout returns the context of a call, which ends when the answer has not begun in
 // time, or, after progress was called, when no more of it comes for a while. done ends the call.
 func (u *Upstream) withIdleTimeout(ctx context.Context) (timed context.Context, progress, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

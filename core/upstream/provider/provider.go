@@ -93,7 +93,7 @@ func Names() []string {
 	return append(names, Custom)
 }
 
-// Find gives a provider; nil for Custom and for one that is not known.
+// Find returns a provider; nil for Custom and for one that is not known.
 func Find(name string) *Provider {
 	for _, p := range All {
 		if p.Name == name {
@@ -116,7 +116,7 @@ func (p *Provider) Kinds() []string {
 	return kinds
 }
 
-// Endpoint gives the endpoint for a kind: the one of a name, or the first. It is nil if there
+// Endpoint returns the endpoint for a kind: the one of a name, or the first. It is nil if there
 // is none; names are those that there are for the kind.
 func (p *Provider) Endpoint(kind, name string) (found *Endpoint, names []string) {
 	for i := range p.Endpoints {
@@ -151,7 +151,7 @@ func (e *Endpoint) Parameters() []string {
 	return names
 }
 
-// At gives the base URL with the operator's parameters. An origin that is not empty
+// At returns the base URL with the operator's parameters. An origin that is not empty
 // (https://host) takes the place of the base's own.
 func (e *Endpoint) At(origin string, parameters map[string]string) string {
 	base := e.Base

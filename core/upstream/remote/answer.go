@@ -42,7 +42,7 @@ type answer struct {
 	// sent counts how often the transport began to send the request, written how often it was sent whole.
 	sent, written atomic.Int32
 
-	// captured gives a reader that captures what is read; nil where the call is not captured.
+	// captured returns a reader that captures what is read; nil where the call is not captured.
 	captured func(io.Reader) io.Reader
 
 	header http.Header
@@ -92,7 +92,7 @@ func (a *answer) decode(resp *http.Response) (err error) {
 	}
 }
 
-// encodingOf gives the codings of a body (RFC 9110, 8.4) in lower case; empty for none.
+// encodingOf returns the codings of a body (RFC 9110, 8.4) in lower case; empty for none.
 func encodingOf(h http.Header) string {
 	var codings []string
 	for _, value := range h["Content-Encoding"] {
@@ -130,10 +130,10 @@ func (a *answer) close() {
 	a.upstream.config.Memory.discard(a.peak)
 }
 
-// cause gives why the call has ended.
+// cause returns why the call has ended.
 func (a *answer) cause() error { return context.Cause(a.ctx) }
 
-// broken gives the fault of an error in reading the body.
+// broken returns the fault of an error in reading the body.
 func (a *answer) broken(err error) error {
 	if a.ctx.Err() != nil {
 		return a.upstream.interrupted(a.ctx, err)
@@ -260,7 +260,7 @@ func (a *answer) fillUp(p []byte) (n int, ended bool, err error) {
 	return n, false, nil
 }
 
-// complete gives an error for a body that is shorter than its Content-Length.
+// complete returns an error for a body that is shorter than its Content-Length.
 func (a *answer) complete(n int) error {
 	if a.size > 0 && int64(n) < a.size {
 		return io.ErrUnexpectedEOF
@@ -289,7 +289,7 @@ func NewAnswerMemory(limit int64) *AnswerMemory {
 	return &AnswerMemory{limit: limit}
 }
 
-// Held gives the number of bytes that are held now.
+// Held returns the number of bytes that are held now.
 func (m *AnswerMemory) Held() int64 { return m.held.Load() }
 
 // take reserves bytes for an answer of the upstream. It reports false if there are not as many.
@@ -392,7 +392,7 @@ func (a *answer) wroteRequest(info httptrace.WroteRequestInfo) {
 }
 
 // noteSent records that the transport has read the body of the request to its end each time that it began
-// to. Else it may still read it: it gives an answer that comes early before all of the body is sent.
+// to. Else it may still read it: it returns an answer that comes early before all of the body is sent.
 func (a *answer) noteSent() {
 	if written := a.written.Load(); written > 0 && written == a.sent.Load() {
 		a.record.BodySent++

@@ -59,7 +59,7 @@ func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextRespons
 	}
 }
 
-// match gives the length of the event that b begins with, and the bytes of text that it adds; 0 if
+// match returns the length of the event that b begins with, and the bytes of text that it adds; 0 if
 // it does not match the pattern or is not there in full.
 func (p *pattern) match(b []byte) (length, text int) {
 	i := 0
@@ -82,7 +82,7 @@ func (p *pattern) match(b []byte) (length, text int) {
 	return i, text
 }
 
-// batch gives the length and the number of the matching events that b begins with, and the bytes
+// batch returns the length and the number of the matching events that b begins with, and the bytes
 // of text that they add.
 func (p *pattern) batch(b []byte) (length, events, text int) {
 	for {
@@ -96,7 +96,7 @@ func (p *pattern) batch(b []byte) (length, events, text int) {
 	}
 }
 
-// unescaped gives the length in bytes of the text of a JSON string: one for an escape of two bytes,
+// unescaped returns the length in bytes of the text of a JSON string: one for an escape of two bytes,
 // the length in UTF-8 for one of six, and four for a pair of surrogates.
 func unescaped(b []byte) int {
 	n := len(b)
@@ -144,7 +144,7 @@ func plain(raw []byte) bool {
 	return ok && ended && !bytes.ContainsAny(data, "\r\n")
 }
 
-// nextVarying gives the index at which the value of the next varying member begins, from i on; -1
+// nextVarying returns the index at which the value of the next varying member begins, from i on; -1
 // for none.
 func nextVarying(b []byte, i int) int {
 	for from := i; ; {
@@ -165,7 +165,7 @@ func nextVarying(b []byte, i int) int {
 	}
 }
 
-// variable gives the end of the string or the whole number that begins at i.
+// variable returns the end of the string or the whole number that begins at i.
 func variable(b []byte, i int) (end int, isText, ok bool) {
 	if i < len(b) && b[i] == '"' {
 		end, ok = member.String(b, i)

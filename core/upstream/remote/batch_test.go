@@ -161,7 +161,7 @@ func passThrough(t *testing.T, protocol genwayv1.Protocol, body string, batches 
 	}}
 }
 
-// forwarded gives the upstream's events as the edge would write them, the number of messages that
+// forwarded returns the upstream's events as the edge would write them, the number of messages that
 // they came in, and the usage at the end.
 func forwarded(t *testing.T, protocol genwayv1.Protocol, body string, batches bool) (written string, sent int, usage *genwayv1.Usage) {
 	t.Helper()

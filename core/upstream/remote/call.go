@@ -31,7 +31,7 @@ var (
 	errNoContent = errors.New("remote: the upstream's stream has no content")
 )
 
-// call posts body and gives the answer when its status is 2xx (case K12), else
+// call posts body and returns the answer when its status is 2xx (case K12), else
 // its fault. The context of the call ends when the answer's body is closed.
 func (u *Upstream) call(ctx context.Context, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
 	body, err := u.placed(op, body, wire)
@@ -100,7 +100,7 @@ func (u *Upstream) request(ctx context.Context, op protocol.Operation, model str
 	return req
 }
 
-// refused gives the fault of an answer that is not 2xx.
+// refused returns the fault of an answer that is not 2xx.
 func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMessage) error {
 	body, err := io.ReadAll(io.LimitReader(a.body, 1<<20))
 	if err != nil && a.ctx.Err() != nil {
@@ -124,7 +124,7 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	return f
 }
 
-// translate gives unknown models and overload the reason and the kind that callers of another
+// translate returns unknown models and overload the reason and the kind that callers of another
 // protocol know: the vendors report an unknown model by the message of a 404, overload by a 529 or by
 // that of a 503, and a caller's protocol has its own texts and statuses for both.
 func translate(f *fault.Error) {
@@ -150,7 +150,7 @@ func (u *Upstream) speaks(wire *genwayv1.WireMessage) bool {
 	return wire.GetProtocol() == u.config.Protocol
 }
 
-// interrupted gives the fault of an error of the transport: why the call's own
+// interrupted returns the fault of an error of the transport: why the call's own
 // context ended, else that the upstream is not reachable.
 func (u *Upstream) interrupted(ctx context.Context, err error) error {
 	var f *fault.Error
@@ -168,7 +168,7 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 // maxWait bounds the wait that an upstream may ask for.
 const maxWait = 30 * 24 * time.Hour
 
-// waitOf gives the duration of figure units, at most maxWait.
+// waitOf returns the duration of figure units, at most maxWait.
 func waitOf(figure float64, unit time.Duration) time.Duration {
 	return time.Duration(min(figure*float64(unit), float64(maxWait)))
 }
@@ -229,7 +229,7 @@ func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 	return h
 }
 
-// headers gives the headers of a call: those of every call, and if the upstream speaks the caller's
+// headers returns the headers of a call: those of every call, and if the upstream speaks the caller's
 // protocol, those that came with the caller's body, unless the configuration sets them or the version
 // that they name. The result must not be changed.
 func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
@@ -317,7 +317,7 @@ func printable(value string) bool {
 // operations are those that an upstream is called for.
 var operations = []protocol.Operation{protocol.Generate, protocol.Stream, protocol.Count, protocol.Draw, protocol.ListModels, protocol.Compact}
 
-// address gives the URL of an operation with a model. The result must not be changed.
+// address returns the URL of an operation with a model. The result must not be changed.
 func (u *Upstream) address(op protocol.Operation, model string) *url.URL {
 	if known := u.addresses[op]; known != nil {
 		return known
@@ -349,7 +349,7 @@ func (u *Upstream) addressOf(op protocol.Operation, model string) *url.URL {
 	return &address
 }
 
-// path gives the path of an operation, which follows that of the base and the version and begins with
+// path returns the path of an operation, which follows that of the base and the version and begins with
 // a slash. own means that it is configured, or of the provider: then no version is added.
 func (u *Upstream) path(op protocol.Operation, model string) (path string, own bool) {
 	if own = u.config.Path != ""; own {
@@ -380,7 +380,7 @@ func (u *Upstream) path(op protocol.Operation, model string) (path string, own b
 	return path + u.protocol.Subpath(op), true
 }
 
-// version gives the version that is put between the base and a path of the protocol;
+// version returns the version that is put between the base and a path of the protocol;
 // empty for none. It is never put behind a base that has a version already, and behind
 // one with a path only where the protocol's SDKs do so.
 func (u *Upstream) version(base string) string {
@@ -401,7 +401,7 @@ func hasVersion(path string) bool {
 	return false
 }
 
-// URL gives the URL that is called for a unary answer of a model, with its credentials redacted.
+// URL returns the URL that is called for a unary answer of a model, with its credentials redacted.
 func (u *Upstream) URL(model string) string {
 	address := *u.addressOf(protocol.Generate, model)
 	var shown []string
@@ -415,7 +415,7 @@ func (u *Upstream) URL(model string) string {
 	return address.Redacted()
 }
 
-// traced gives a copy of the headers with the context of the trace.
+// traced returns a copy of the headers with the context of the trace.
 func traced(h http.Header, carried tracing.Carried) http.Header {
 	copied := false
 	carried.Headers(func(name, value string) {
@@ -455,7 +455,7 @@ func errorType(cause error) string {
 	return "cancelled"
 }
 
-// addressOf gives server.address and server.port of OpenTelemetry's conventions.
+// addressOf returns server.address and server.port of OpenTelemetry's conventions.
 func addressOf(u *url.URL) (string, int) {
 	host, text, err := net.SplitHostPort(u.Host)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// dialed gives connections that send bodies whole and know whether the other side has
+// dialed returns connections that send bodies whole and know whether the other side has
 // closed them.
 func dialed(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -203,7 +203,7 @@ func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response,
 	return u.fresh().RoundTrip(&again)
 }
 
-// fresh gives a transport that makes a new connection for each call.
+// fresh returns a transport that makes a new connection for each call.
 func (u *Upstream) fresh() http.RoundTripper {
 	u.freshOnce.Do(func() {
 		u.freshHTTP = u.config.HTTP
@@ -281,7 +281,7 @@ func (a *answer) served(resp *http.Response) {
 	a.conn.keep.Store(int64(keepAlive(resp.Header)))
 }
 
-// connOf gives the connection below TLS; nil for one that was not made by dialed, and for HTTP/2.
+// connOf returns the connection below TLS; nil for one that was not made by dialed, and for HTTP/2.
 func connOf(c net.Conn) *conn {
 	if encrypted, ok := c.(*tls.Conn); ok {
 		if encrypted.ConnectionState().NegotiatedProtocol == "h2" {
@@ -337,7 +337,7 @@ const (
 // started is the time at which the program started.
 var started = time.Now()
 
-// sinceStart gives the monotonic time since the start of the program in nanoseconds. It begins at
+// sinceStart returns the monotonic time since the start of the program in nanoseconds. It begins at
 // twice maxDistrust, so that an until of 0 is long past.
 func sinceStart() int64 { return int64(time.Since(started) + 2*maxDistrust) }
 
@@ -375,7 +375,7 @@ func (t *trust) lose() {
 // after 60 s and more.
 const maxIdlePlain, maxIdleTLS = 4 * time.Second, 55 * time.Second
 
-// maxIdle gives that time for a connection. keep is the time that the upstream has announced; 0 if it
+// maxIdle returns that time for a connection. keep is the time that the upstream has announced; 0 if it
 // has not.
 func maxIdle(keep time.Duration, encrypted bool) time.Duration {
 	switch {
@@ -412,7 +412,7 @@ type Way struct {
 	TLS *tls.Config
 }
 
-// NewTransport gives a transport made for upstreams: many idle connections to few
+// NewTransport returns a transport made for upstreams: many idle connections to few
 // hosts, HTTP/2 where the upstream has it, every phase bounded, no compression asked
 // for. How long an answer's headers may take is Config.FirstByte.
 func NewTransport(way Way) *http.Transport {

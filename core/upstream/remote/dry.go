@@ -2,7 +2,7 @@ package remote
 
 import "net/http"
 
-// Dry gives an adapter that encodes requests as this one does, sends them by the transport calls, and
+// Dry returns an adapter that encodes requests as this one does, sends them by the transport calls, and
 // sends no credentials with them.
 func (u *Upstream) Dry(calls http.RoundTripper) (*Upstream, error) {
 	config := u.config

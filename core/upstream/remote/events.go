@@ -185,7 +185,7 @@ func (p *partial) line(e *events, line []byte) {
 	}
 }
 
-// cutLine gives the first line of b, without its end, and where the next begins. A line ends with
+// cutLine returns the first line of b, without its end, and where the next begins. A line ends with
 // a line feed, a carriage return, or both.
 func cutLine(b []byte, ended bool) (line []byte, after int, whole bool) {
 	i := bytes.IndexByte(b, '\n')
@@ -213,7 +213,7 @@ func cutLine(b []byte, ended bool) (line []byte, after int, whole bool) {
 // request (response.in_progress) are within it.
 const maxWithoutContent = 16 << 20
 
-// events gives the events of an answer that is a stream. Their buffer counts as memory of the
+// events returns the events of an answer that is a stream. Their buffer counts as memory of the
 // answer.
 func (a *answer) events() *events {
 	in := newEvents(a.body, int(a.upstream.config.MaxAnswerBytes))
@@ -221,7 +221,7 @@ func (a *answer) events() *events {
 	return in
 }
 
-// largerBuffer gives a buffer of size bytes that begins with a copy of b. It counts twice: the
+// largerBuffer returns a buffer of size bytes that begins with a copy of b. It counts twice: the
 // data of an event is copied out of it.
 func (a *answer) largerBuffer(b []byte, size int) ([]byte, error) {
 	a.buffer = 2 * int64(size)

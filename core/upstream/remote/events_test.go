@@ -12,7 +12,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// read gives all events of a stream, and how it ended.
+// read returns all events of a stream, and how it ended.
 func read(r io.Reader, most int) (frames []codec.Frame, err error) {
 	in := newEvents(r, most)
 	for ended := false; ; {

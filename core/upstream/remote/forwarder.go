@@ -150,7 +150,7 @@ func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 	return s.send(events, err)
 }
 
-// batchEvent gives an event with a copy of a batch. Its messages are one allocation.
+// batchEvent returns an event with a copy of a batch. Its messages are one allocation.
 func batchEvent(protocol genwayv1.Protocol, batch []byte, count int) *genwayv1.StreamGenerateTextResponse {
 	e := &struct {
 		event   genwayv1.StreamGenerateTextResponse
@@ -218,7 +218,7 @@ func (s *forwarder) end() error {
 	return s.send(events, s.upstream.redactFault(err))
 }
 
-// failure gives an error as the caller gets it. The upstream's own error body is kept only for
+// failure returns an error as the caller gets it. The upstream's own error body is kept only for
 // callers of its protocol. The usage is that of the error, or else the last that the stream has
 // reported.
 func (s *forwarder) failure(err error) error {
@@ -271,12 +271,12 @@ func (s *forwarder) send(events []*genwayv1.StreamGenerateTextResponse, err erro
 }
 
 const (
-	// An event that was not decoded counts as text of leastFlow bytes, about a token, and of its
+	// An event that was not decoded counts as text of minFlow bytes, about a token, and of its
 	// length beyond envelope, about the length of the members around a text.
-	leastFlow, envelope = 3, 256
+	minFlow, envelope = 3, 256
 )
 
-// read gives the events of one frame, and whether it may have content of the answer. A frame of
+// read returns the events of one frame, and whether it may have content of the answer. A frame of
 // a stream that passes through may be JSON that the decoder cannot read and the caller can: the
 // stream goes on, and from there on only its end, its usage and its failures are read (case X2).
 func (s *forwarder) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error) {
@@ -290,7 +290,7 @@ func (s *forwarder) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextRe
 	}
 	events, content, err = s.watcher.Watch(f)
 	if content {
-		s.flow.Add(int64(leastFlow + max(len(f.Data)-envelope, 0)))
+		s.flow.Add(int64(minFlow + max(len(f.Data)-envelope, 0)))
 	}
 	return events, content || hasContent(events), err
 }
@@ -303,7 +303,7 @@ func isJSON(data []byte) bool {
 // isObject reports whether a body is a JSON object as the most lenient client reads it.
 func isObject(raw []byte) bool { return jsontext.Value(raw).Kind() == '{' && isJSON(raw) }
 
-// partialAnswer gives the parts that can be read of an answer which the codec cannot read as a whole;
+// partialAnswer returns the parts that can be read of an answer which the codec cannot read as a whole;
 // nil for a failure. It is for callers of the upstream's protocol, which get the raw body.
 func (u *Upstream) partialAnswer(raw []byte) *genwayv1.GenerateTextResponse {
 	watcher, ok := u.codec.(codec.ResponseWatcher)

@@ -125,7 +125,7 @@ func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.Generat
 	return resp, nil
 }
 
-// cost gives the usage of an answer that failed, where the protocol reports it
+// cost returns the usage of an answer that failed, where the protocol reports it
 // with the failure (case U7).
 func (u *Upstream) cost(f *fault.Error) *genwayv1.Usage {
 	if c, ok := u.codec.(interface {
@@ -181,8 +181,8 @@ func cannotCount() error {
 	return fault.New(fault.NotSupported, fault.ReasonNotSupported, "the upstream of this model does not count tokens")
 }
 
-// textBody gives the body of a text call: the caller's own, in which the members that the gateway
-// sets are patched, or the canonical encoding. It gives the request as well; its conversation is
+// textBody returns the body of a text call: the caller's own, in which the members that the gateway
+// sets are patched, or the canonical encoding. It returns the request as well; its conversation is
 // decoded unless the caller's own body is sent.
 func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, streamed bool) (*genwayv1.GenerateTextRequest, []byte, []*genwayv1.Loss, error) {
 	if u.codec == nil {
@@ -314,7 +314,7 @@ func (u *Upstream) foreign(s *genwayv1.Seal) bool {
 	return s != nil && s.GetOrigin() != u.config.Protocol
 }
 
-// gatherResults gives the messages with all results of one turn's tool calls in the message right
+// gatherResults returns the messages with all results of one turn's tool calls in the message right
 // after it, in the order of the calls, however the caller's protocol distributes them: vendors refuse
 // results in separate turns (case T17). A call without a result gets none. The messages of the
 // argument are not changed.

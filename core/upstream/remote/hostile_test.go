@@ -58,7 +58,7 @@ func ask(t *testing.T, u *remote.Upstream, streamed, passThrough bool) result {
 	return h
 }
 
-// record gives an answer as it goes over a connection.
+// record returns an answer as it goes over a connection.
 func record(answer func(io.Writer)) string {
 	var r strings.Builder
 	answer(&r)

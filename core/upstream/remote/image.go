@@ -44,7 +44,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	return resp, nil
 }
 
-// imageBody gives the body of a call for images: the caller's own, with the model patched,
+// imageBody returns the body of a call for images: the caller's own, with the model patched,
 // or the canonical encoding.
 func (u *Upstream) imageBody(ctx context.Context, req *genwayv1.GenerateImageRequest, encode func(*genwayv1.GenerateImageRequest, *codec.Losses) ([]byte, error)) ([]byte, []*genwayv1.Loss, error) {
 	if !u.protocol.Images {

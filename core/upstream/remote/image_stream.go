@@ -109,7 +109,7 @@ func (s *imageForwarder) forward(f codec.Frame) error {
 	return s.send(events)
 }
 
-// failure gives an error as the caller gets it. The upstream's own error body is kept only for
+// failure returns an error as the caller gets it. The upstream's own error body is kept only for
 // callers of its protocol.
 func (s *imageForwarder) failure(err error) error {
 	f := fault.From(s.upstream.redactFault(err))

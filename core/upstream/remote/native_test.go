@@ -87,7 +87,7 @@ func TestNativeFailures(t *testing.T) {
 	}
 }
 
-// receive gives the frames of a streamed call.
+// receive returns the frames of a streamed call.
 func receive(ctx context.Context, u *remote.Upstream, req *genwayv1.GenerateTextRequest) (string, error) {
 	var got strings.Builder
 	err := u.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {

@@ -25,7 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// placePath gives the path of an operation at the upstream's provider, if it differs from that of the
+// placePath returns the path of an operation at the upstream's provider, if it differs from that of the
 // protocol.
 func (u *Upstream) placePath(op protocol.Operation, model string) (string, bool) {
 	e := u.config.Place
@@ -67,7 +67,7 @@ func (c *Config) setKey(h http.Header, p *protocol.Protocol) {
 
 const betaHeader = "Anthropic-Beta"
 
-// placed gives the body as the provider takes it: with the version, and without the members that
+// placed returns the body as the provider takes it: with the version, and without the members that
 // its path has.
 func (u *Upstream) placed(op protocol.Operation, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
 	e := u.config.Place
@@ -213,7 +213,7 @@ func (c *Config) versionInBody(p *protocol.Protocol) bool {
 	return c.Place != nil && c.Place.Version != "" && c.Version > p.Version.Oldest
 }
 
-// placeError gives an error of the provider in the shape of the upstream's protocol, so that callers
+// placeError returns an error of the provider in the shape of the upstream's protocol, so that callers
 // get its text. A body that has the protocol's shape is not changed.
 func (u *Upstream) placeError(status int, h http.Header, body []byte) []byte {
 	if u.config.Place == nil {
@@ -300,7 +300,7 @@ func newEventStream(a *answer, frames io.Reader) *eventStream {
 	return &eventStream{answer: a, frames: frames, decoder: eventstream.NewDecoder()}
 }
 
-// Read gives the events. Those ahead of a failure are given first.
+// Read returns the events. Those ahead of a failure are given first.
 func (e *eventStream) Read(p []byte) (int, error) {
 	for len(e.events) == 0 {
 		if e.err != nil {

@@ -12,16 +12,16 @@ import (
 const (
 	// redacted replaces a credential.
 	redacted = "[REDACTED]"
-	// leastSecret is the least length of a value that is redacted: shorter values occur in ordinary
+	// minSecret is the least length of a value that is redacted: shorter values occur in ordinary
 	// words.
-	leastSecret = 8
+	minSecret = 8
 )
 
 // redact removes the gateway's credentials from an upstream's error: some upstreams repeat them, and
 // the caller and the log get that error (case K1).
 func (u *Upstream) redact(body []byte) []byte {
 	for _, secret := range u.secrets() {
-		if len(secret) >= leastSecret {
+		if len(secret) >= minSecret {
 			body = bytes.ReplaceAll(body, []byte(secret), []byte(redacted))
 		}
 	}

@@ -162,5 +162,5 @@ func DefaultMaxAnswerBytes(p *protocol.Protocol) int64 {
 	return cmp.Or(p.Upstream.MaxAnswerBytes, 64<<20)
 }
 
-// Models gives the configured listing.
+// Models returns the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }

@@ -67,7 +67,7 @@ func hangingUp(t *testing.T, serve func(*net.TCPConn), change ...func(*remote.Co
 	return u
 }
 
-// read takes a whole request, and gives the name of its caller; false without a request.
+// read takes a whole request, and returns the name of its caller; false without a request.
 func read(from *bufio.Reader) (name string, ok bool) {
 	req, err := http.ReadRequest(from)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *tally) add(name string) {
 	s.seen[name]++
 }
 
-// all gives the counts.
+// all returns the counts.
 func (s *tally) all() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -121,7 +121,7 @@ func (e *engine) host(name string) string {
 	return name
 }
 
-// join returns a host an address on a network.
+// join gives a host an address on a network.
 func (e *engine) join(host, network string) netip.Addr {
 	e.t.Helper()
 	e.links++

@@ -52,7 +52,7 @@ func run(dir string, check bool) error {
 	return nil
 }
 
-// generate gives the document.
+// generate returns the document.
 func generate(dir string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "document.yaml")) //nolint:gosec // it is source code
 	if err != nil {

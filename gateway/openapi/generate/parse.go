@@ -18,7 +18,7 @@ type declared struct {
 	typ ast.Expr
 }
 
-// parse gives the types of a codec, by their names.
+// parse returns the types of a codec, by their names.
 func parse(dir, pkg string) (map[string]declared, error) {
 	types := map[string]declared{}
 	entries, err := os.ReadDir(dir)

@@ -56,7 +56,7 @@ func notNull(schema object) object {
 	return schema
 }
 
-// ref gives the reference to a type's schema, which it makes at its first mention. A name behind a #
+// ref returns the reference to a type's schema, which it makes at its first mention. A name behind a #
 // is of a schema that document.yaml has.
 func (s *schemas) ref(name string) (object, error) {
 	if own, ok := strings.CutPrefix(name, "#"); ok {
@@ -80,7 +80,7 @@ func (s *schemas) ref(name string) (object, error) {
 	return reference, nil
 }
 
-// find gives the type of a codec by its package and name.
+// find returns the type of a codec by its package and name.
 func (s *schemas) find(name string) (declared, error) {
 	pkg, typ, _ := strings.Cut(name, ".")
 	if s.types[pkg] == nil {
@@ -182,7 +182,7 @@ func (s *schemas) members(pkg string, of *ast.StructType, into object) error {
 	return nil
 }
 
-// value gives the schema of a value.
+// value returns the schema of a value.
 func (s *schemas) value(pkg string, t ast.Expr) (object, error) {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -213,7 +213,7 @@ func (s *schemas) list(pkg string, element ast.Expr) (object, error) {
 	return object{"type": "array", "items": of}, err
 }
 
-// resolve gives what document.yaml says with its references to types, which are $type, as
+// resolve returns what document.yaml says with its references to types, which are $type, as
 // references to schemas.
 func (s *schemas) resolve(pkg string, described object) (object, error) {
 	out := object{}

@@ -53,8 +53,8 @@ type Endpoint struct {
 
 const (
 	serverPort, sentinelPort = "6379", "26379"
-	// mostAddresses bounds the list of one URL.
-	mostAddresses = 64
+	// maxAddresses bounds the list of one URL.
+	maxAddresses = 64
 )
 
 // Parse reads one of
@@ -131,8 +131,8 @@ func (e *Endpoint) readHosts(text string) error {
 	if e.Kind == Single && len(list) > 1 {
 		return errors.New("it names several hosts; write redis+sentinel:// or redis+cluster://")
 	}
-	if len(list) > mostAddresses {
-		return fmt.Errorf("it names more than %d hosts", mostAddresses)
+	if len(list) > maxAddresses {
+		return fmt.Errorf("it names more than %d hosts", maxAddresses)
 	}
 	for _, one := range list {
 		u, err := url.Parse("redis://" + one)
@@ -219,7 +219,7 @@ func (e *Endpoint) readParameters(query string) error {
 	return e.readDatabase(database)
 }
 
-// withoutURL gives an error of a URL without the URL, which may hold a password.
+// withoutURL returns an error of a URL without the URL, which may hold a password.
 func withoutURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), "userinfo") {
 		return inner

@@ -1,0 +1,42 @@
+package architecture_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A function returns, it does not give; a bound is a maximum or a minimum.
+func TestWords(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "*.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file := range strings.Lines(string(out)) {
+		file = strings.TrimSpace(file)
+		if strings.HasPrefix(file, "gen/") {
+			continue
+		}
+		text, err := os.ReadFile("../../" + file)
+		if os.IsNotExist(err) {
+			continue // removed, and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			for word, but := range words {
+				if word.MatchString(line) {
+					t.Errorf("%s:%d: %s: %s", file, i+1, strings.TrimSpace(line), but)
+				}
+			}
+		}
+	}
+}
+
+var words = map[*regexp.Regexp]string{
+	regexp.MustCompile(`^\s*// ([Ii]t|\w+ (\w+ )?and) gives\b`):     "it returns",
+	regexp.MustCompile(`^(const|var|\t)\s*(most|least)[A-Z]\w* +=`): "max…, min…",
+}
