@@ -127,8 +127,8 @@ func CutAccount(value []byte) (account string, rest []byte) {
 }
 
 // LastAccount returns the account of a seal in a body of any protocol, which need not be decoded: of the last one
-// in the spelling that the body has; "" for none. A seal begins a string. The spellings are the value itself, an
-// envelope, and an envelope in standard base64, see SealText.
+// in the spelling that the body has; "" for none. The spellings are the value itself, an envelope, and an envelope
+// in standard base64, see SealText. Only the second may have a word before it in its string.
 func LastAccount(body []byte) (account string) {
 	const (
 		value    = len(AccountPrefix) + maxAccount + 2
@@ -155,7 +155,8 @@ func LastAccount(body []byte) (account string) {
 			if i < 0 {
 				break
 			}
-			if at += i; at > 0 && (body[at-1] != '"' || at > 1 && body[at-2] == '\\') {
+			at += i
+			if spelling.begins != sealPrefix && at > 0 && (body[at-1] != '"' || at > 1 && body[at-2] == '\\') {
 				continue // it is within a text
 			}
 			if found := spelling.account(body[at:min(len(body), at+4*envelope)]); found != "" {

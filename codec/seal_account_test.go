@@ -41,6 +41,10 @@ func TestLastAccount(t *testing.T) {
 			t.Errorf("%q: %q", body, got)
 		}
 	}
+	envelope := codec.SealText(&genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte(codec.AccountPrefix + last + ".s")}, genwayv1.Protocol_PROTOCOL_RESPONSES, false)
+	if got := codec.LastAccount([]byte(`{"encrypted_content":"thought.` + envelope + `"}`)); got != last {
+		t.Errorf("an envelope behind a word: %q", got)
+	}
 	const text = `{"signature":"genway@` + last + `.s","text":"%s"}`
 	for _, words := range []string{"mail genway@corp.example", `\"genway@corp.example\"`, "genway.responses.Z2Vud2F5QGNvcnAueA", " Z2Vud2F5LnJlc3BvbnNlcy4"} {
 		if got := codec.LastAccount(fmt.Appendf(nil, text, words)); got != last {
