@@ -1,8 +1,8 @@
 package core
 
 import (
-	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/amount"
@@ -96,15 +96,48 @@ func inputOf(asked any) int64 {
 
 // hostedCalls are the calls of vendors' own tools that a request allows.
 type hostedCalls struct {
-	tools []hostedTool
+	// tools are by type, which a date may end. Those of types beyond maxToolTypes have the empty one, and the dearest price.
+	tools map[string]hostedUses
 	// most bounds the calls of all tools; nil does not.
 	most *int64
 }
 
-// hostedTool is a tool by its type, which a date may end, and how often it may be called; nil is not bounded.
-type hostedTool struct {
-	Type    string `json:"type"`
-	MaxUses *int64 `json:"max_uses"`
+// hostedUses are the calls that tools of one type allow: those that have bounds in all, and whether another has none.
+type hostedUses struct {
+	most int64
+	open bool
+}
+
+// maxToolTypes and maxToolType bound the types of tools that are told apart, and the length of one: a body has room for
+// millions.
+const maxToolTypes, maxToolType = 64, 64
+
+// add adds a tool.
+func (h *hostedCalls) add(tool []byte) {
+	var bounded struct {
+		Most *int64 `json:"max_uses"`
+	}
+	if uses := member.Value(tool, "max_uses"); uses != nil {
+		if n, err := strconv.ParseInt(string(uses), 10, 64); err == nil {
+			bounded.Most = &n
+		} else {
+			member.Fit(tool, &bounded)
+		}
+	}
+	kind := member.Raw(member.Value(tool, "type")).String()
+	if kind == "" {
+		return
+	}
+	if _, known := h.tools[kind]; !known && (len(h.tools) >= maxToolTypes || len(kind) > maxToolType) {
+		kind = ""
+	}
+	uses := h.tools[kind]
+	if bounded.Most == nil {
+		uses.open = true
+	} else {
+		uses.most = amount.Sum(uses.most, *bounded.Most)
+	}
+	h.tools[kind] = uses
 }
 
 // hosted returns the calls of hosted tools that the request allows. It looks for them once.
@@ -112,23 +145,22 @@ func (a *admission) hosted() *hostedCalls {
 	if a.tools != nil {
 		return a.tools
 	}
-	a.tools = &hostedCalls{}
+	a.tools = &hostedCalls{tools: map[string]hostedUses{}}
 	req, ok := a.req.(*deferred.Request)
 	if !ok {
 		return a.tools
 	}
 	if req.Deferred() {
-		var body struct {
-			Tools []hostedTool `json:"tools"`
-		}
-		member.Fit(req.Head().GetWire().GetJson(), &body)
-		a.tools.tools = body.Tools
+		member.Edit(member.Value(req.Head().GetWire().GetJson(), "tools"), func(_ int, _, tool []byte) member.Change {
+			if tool[0] == '{' {
+				a.tools.add(tool)
+			}
+			return member.Change{Drop: true} // what is in it is read
+		})
 	}
 	for _, t := range req.Head().GetTools() {
 		if t.GetHosted() != nil {
-			tool := hostedTool{}
-			member.Fit(t.GetHosted().GetJson(), &tool)
-			a.tools.tools = append(a.tools.tools, tool)
+			a.tools.add(t.GetHosted().GetJson())
 		}
 	}
 	for _, f := range req.Head().GetNativeFields() {
@@ -146,15 +178,21 @@ func (a *admission) hosted() *hostedCalls {
 // cost is the most that the calls cost by a price, as far as the request bounds them.
 func (h *hostedCalls) cost(p price.Price) int64 {
 	sum, dearest := int64(0), int64(0)
-	for _, t := range h.tools {
-		each := p.Call(t.Type)
+	for kind, uses := range h.tools {
+		each := p.Call(kind)
+		if kind == "" {
+			for _, price := range p.PerCall {
+				each = max(each, price)
+			}
+		}
 		dearest = max(dearest, each)
-		if most := cmp.Or(t.MaxUses, h.most); most != nil {
-			sum = amount.Sum(sum, amount.Times(max(*most, 0), each))
+		sum = amount.Sum(sum, amount.Times(uses.most, each))
+		if uses.open && h.most != nil {
+			sum = amount.Sum(sum, amount.Times(*h.most, each))
 		}
 	}
 	if h.most != nil {
-		sum = min(sum, amount.Times(max(*h.most, 0), dearest))
+		sum = min(sum, amount.Times(*h.most, dearest))
 	}
 	return sum
 }

@@ -1,7 +1,9 @@
 package core_test
 
 import (
+	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -443,5 +445,50 @@ func TestCallsOfHostedToolsAreReserved(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Tools are added up by their types, of which few are told apart, however many a body has. Types beyond
+// those cost as the dearest.
+func TestManyHostedToolsAreReserved(t *testing.T) {
+	const budget, many = 1_000_000, 50_000
+	search := `{"type":"web_search","max_uses":1},`
+	var types strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&types, `{"type":"x%d","max_uses":1},`, i)
+	}
+	for name, c := range map[string]struct {
+		tools string
+		cost  int64
+	}{
+		"no tools":      {strings.Repeat("0,", many), 0},
+		"without types": {strings.Repeat(`{"max_uses":1},`, many), 0},
+		"without calls": {strings.Repeat(`{"type":"web_search","max_uses":0},`, many), 0},
+		"one type":      {strings.Repeat(search, 500), 500_000},
+		"many types":    {types.String() + search, (200 - 64 + 1) * 1000},
+		"a long type":   {`{"type":"` + strings.Repeat("x", 1000) + `","max_uses":3},`, 3000},
+	} {
+		body := `{"model":"searching","input":"hi, you","tools":[` + c.tools + `0]}`
+		for _, short := range []int64{0, 1} {
+			l := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}}, limit.Rules{})
+			l.memory.Seed(limit.Key, "key_a", limit.Day, time.Now(), budget-100-c.cost+short)
+			principal, err := l.Authenticate(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := tokens(100)
+			req.Model, req.Messages = "searching", nil
+			req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &transportv1.RequestExtension{Deferred: true, Statistics: &transportv1.BodyStatistics{TextBytes: 7}}}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err = l.service.GenerateText(call.With(t.Context(), &call.Record{Caller: call.Caller{Principal: principal, Edge: true, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}, Start: time.Now()}), req)
+			runtime.ReadMemStats(&after)
+			if refused := err != nil && fault.From(err).Reason == core.ReasonBudget; refused != (short > 0) {
+				t.Errorf("%s, with %d too little: %v", name, short, err)
+			}
+			if took := after.Mallocs - before.Mallocs; took > 4*many {
+				t.Errorf("%s: %d allocations", name, took)
+			}
+		}
 	}
 }
