@@ -824,7 +824,7 @@ func (v *request) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfRequest = []string{"messages", "tools", "functions"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *request) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfRequest)
 	var o member.Object
@@ -1366,7 +1366,7 @@ func (v *answer) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfAnswer = []string{"choices"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *answer) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfAnswer)
 	var o member.Object

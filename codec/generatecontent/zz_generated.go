@@ -906,7 +906,7 @@ func (v *request) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfRequest = []string{"contents", "systemInstruction", "tools"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *request) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfRequest)
 	var o member.Object
@@ -1358,7 +1358,7 @@ func (v *response) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfResponse = []string{"candidates"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *response) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfResponse)
 	var o member.Object

@@ -110,7 +110,7 @@ func (v *wireResponse) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfWireResponse = []string{"data"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *wireResponse) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfWireResponse)
 	var o member.Object

@@ -613,7 +613,7 @@ func (v *wireRequest) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfWireRequest = []string{"input", "instructions", "tools"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *wireRequest) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfWireRequest)
 	var o member.Object
@@ -892,7 +892,7 @@ func (v *wireResponse) readMember(r *member.Reader, o *member.Object) bool {
 
 var heavyOfWireResponse = []string{"output", "instructions", "tools"}
 
-// readHead reads the light members of a body, and gives the body that offsets refer to.
+// readHead reads the light members of a body, and returns the body that offsets refer to.
 func (v *wireResponse) readHead(x *member.TopIndex) ([]byte, bool) {
 	h, r := x.Light(heavyOfWireResponse)
 	var o member.Object
