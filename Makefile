@@ -122,13 +122,13 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
 # conformance/programs, chaos and observability go without the race detector, and four of their cases at once: most wait.
 # test runs the tests of packages of a module with flags; where FLAKY names a file, as in .ci/run, what fails
-# runs once more (scripts/rerun).
+# runs once more (scripts/rerun). The packages that take longest come first, so that none runs by itself at the end.
 test = $(if $(FLAKY),GO=$(GO) scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
 
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
-	$(call test,.,./...,$(RACE) -timeout=25m)
+	$(call test,.,./test/cases ./core/store ./cmd/genway ./...,$(RACE) -timeout=25m)
 	$(call test,conformance,$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)
 	GENWAY_TEST_TRANSPORT=tls1 $(call test,conformance,./anthropic,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
 	GENWAY_TEST_TRANSPORT=tls2 $(call test,conformance,./openai ./genai ./losses,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
