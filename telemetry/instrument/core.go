@@ -115,9 +115,6 @@ func NewCore(r *Registry, names Names) *Core {
 	c.limitRefusals, c.refusals, c.shed, c.connections = r.pairs(limitRefusals), r.pairs(refusals), r.pairs(shedRequests), r.pairs(connectionsRefused)
 	c.estimated, c.losses, c.storeErrors, c.reloads = r.words(estimatedUsage), r.words(losses), r.words(storeErrors), r.words(reloads)
 	c.captures, c.mismatches = r.words(captures), r.words(reasoningMismatches)
-	for _, reason := range []string{"account", "refused"} { // from the first scrape on, so that the first one is an increase
-		c.mismatches.of(reason)
-	}
 	c.https = newSeries(func(k HTTPCall) *histogram { return r.family(httpClientDuration).histogram(k.attributes()...) })
 	c.rpcs = newSeries(func(k rpcKey) *histogram { return r.family(rpcServerDuration).histogram(rpcAttributes(k)...) })
 	// A counter that has counted nothing is exported as 0, so that alerts see its first step.
