@@ -325,3 +325,25 @@ func (c *Chosen) Is(index int32) bool {
 	}
 	return c.index == index
 }
+
+// DeltaText returns the text of an answer in a delta of a stream: what is shown, thought or written as the arguments of
+// a tool call. Upstreams report usage at the end; of a stream that ends before it, this is what the usage is estimated by.
+func DeltaText(delta *genwayv1.PartDelta) string {
+	switch d := delta.GetDelta().(type) {
+	case *genwayv1.PartDelta_Text:
+		return d.Text
+	case *genwayv1.PartDelta_Thinking:
+		return d.Thinking
+	case *genwayv1.PartDelta_Summary:
+		return d.Summary.GetText()
+	case *genwayv1.PartDelta_ArgumentsJson:
+		return d.ArgumentsJson
+	case *genwayv1.PartDelta_Input:
+		return d.Input
+	case *genwayv1.PartDelta_Refusal:
+		return d.Refusal
+	case *genwayv1.PartDelta_Transcript:
+		return d.Transcript
+	}
+	return ""
+}

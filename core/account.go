@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
@@ -357,19 +358,20 @@ type sample struct {
 	// text is the bytes of its text, of which first has the first.
 	text  int64
 	first []byte
-	// frames is what flowOf makes of frames that pass through.
+	// frames is what frameFlow makes of frames that pass through.
 	frames int64
 }
 
-// add adds an event.
-func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) {
-	if ev.GetWire() != nil {
-		s.frames += int64(flowOf(ev))
-		return
+// add adds an event, and returns the output in it, in bytes: bytesPerToken of them are a token.
+func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) int {
+	if frame := ev.GetWire(); frame != nil {
+		flow := frameFlow(frame)
+		s.frames += int64(flow)
+		return flow
 	}
 	text := wordsOf(ev)
 	if text == "" {
-		return
+		return 0
 	}
 	s.text += int64(len(text))
 	if room := maxSample - len(s.first); room > 0 {
@@ -378,6 +380,16 @@ func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) {
 		}
 		s.first = append(s.first, text[:min(room, len(text))]...)
 	}
+	return len(text)
+}
+
+// frameFlow guesses the output in a frame that passes through, or in a batch of them.
+func frameFlow(frame *genwayv1.WireFrame) int {
+	if batch := frame.GetBatch(); batch != nil {
+		events := int(batch.GetCount())
+		return events*frameTokens*bytesPerToken + max(len(batch.GetEvents())-events*frameBytes, 0)
+	}
+	return frameTokens*bytesPerToken + max(len(frame.GetData())-frameBytes, 0)
 }
 
 // tokens counts what was seen: the text that was kept exactly, and the rest in proportion.
@@ -413,22 +425,7 @@ func wordsOf(ev *genwayv1.StreamGenerateTextResponse) string {
 			return k.ToolCall.GetName() + k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput()
 		}
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		switch d := p.PartDelta.GetDelta().(type) {
-		case *genwayv1.PartDelta_Text:
-			return d.Text
-		case *genwayv1.PartDelta_Thinking:
-			return d.Thinking
-		case *genwayv1.PartDelta_Summary:
-			return d.Summary.GetText()
-		case *genwayv1.PartDelta_ArgumentsJson:
-			return d.ArgumentsJson
-		case *genwayv1.PartDelta_Input:
-			return d.Input
-		case *genwayv1.PartDelta_Refusal:
-			return d.Refusal
-		case *genwayv1.PartDelta_Transcript:
-			return d.Transcript
-		}
+		return codec.DeltaText(p.PartDelta)
 	}
 	return ""
 }

@@ -299,11 +299,12 @@ func (b *bound) add(c upstream.Candidate) {
 // flowed counts output on its way to the caller. What exceeds the reservation is reserved
 // too, and as much again each time, so that others see it before the end.
 func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
+	flow := a.sample.add(ev)
 	// Flow is set before the first frame. A ping may come before that, and is sent by another goroutine.
 	if ev.GetWire() != nil && a.record.Flow != nil {
 		a.flow = int(a.record.Flow.Load())
 	} else {
-		a.flow += flowOf(ev)
+		a.flow += flow
 	}
 	if a.Reservation == nil {
 		return

@@ -7,7 +7,6 @@ import (
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/price"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
 )
@@ -231,17 +230,4 @@ func partsOf(parts []*genwayv1.Part, media *int) int {
 		}
 	}
 	return size
-}
-
-// flowOf guesses the tokens of output in one event of a stream, in bytes: bytesPerToken
-// of them are a token.
-func flowOf(ev *genwayv1.StreamGenerateTextResponse) int {
-	if p, ok := ev.GetPayload().(*genwayv1.StreamGenerateTextResponse_Wire); ok {
-		if batch := p.Wire.GetBatch(); batch != nil {
-			events := int(batch.GetCount())
-			return events*frameTokens*bytesPerToken + max(len(batch.GetEvents())-events*frameBytes, 0)
-		}
-		return frameTokens*bytesPerToken + max(len(p.Wire.GetData())-frameBytes, 0)
-	}
-	return upstream.FlowOf(ev)
 }

@@ -33,11 +33,8 @@ func TestEstimateOfDeferred(t *testing.T) {
 
 // A batch of events flows as its events do.
 func TestFlowOfBatches(t *testing.T) {
-	event := func(f *genwayv1.WireFrame) *genwayv1.StreamGenerateTextResponse {
-		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: f}}
-	}
-	single := flowOf(event(&genwayv1.WireFrame{Data: make([]byte, 200)}))
-	if got := flowOf(event(&genwayv1.WireFrame{Batch: &transportv1.FrameBatch{Events: make([]byte, 2000), Count: 10}})); got != 10*single {
+	single := frameFlow(&genwayv1.WireFrame{Data: make([]byte, 200)})
+	if got := frameFlow(&genwayv1.WireFrame{Batch: &transportv1.FrameBatch{Events: make([]byte, 2000), Count: 10}}); got != 10*single {
 		t.Errorf("%d for ten, %d for one", got, single)
 	}
 }

@@ -108,32 +108,6 @@ func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	})
 }
 
-// serverStream is a stream with a context of ours.
-type serverStream struct {
-	grpc.ServerStream
-	ctx  context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
-	only bool            // the caller sends one message
-	// memory is for the body of that message; nil is the collector's.
-	memory *arena.Body
-}
-
-func (s *serverStream) Context() context.Context { return s.ctx }
-
-// RecvMsg reads the caller's message, within the bounds of the intake.
-func (s *serverStream) RecvMsg(m any) error {
-	if s.memory == nil {
-		return receive(s.ctx, s.ServerStream, m, s.only)
-	}
-	err := receive(s.ctx, s.ServerStream, transport.Into(m, &s.memory.Arena), s.only)
-	if s.memory.Used() {
-		call.Of(s.ctx).Body = s.memory
-	}
-	return err
-}
-
-// SendMsg sends an answer, within the bounds of the intake.
-func (s *serverStream) SendMsg(m any) error { return send(s.ctx, s.ServerStream, m) }
-
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *call.Record) {
 	var id string
 	if shown := transport.Incoming(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {

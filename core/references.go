@@ -121,7 +121,7 @@ func (s *Service) recorder(caller call.Caller, req *deferred.Request) *recorder 
 
 // add adds an event on its way to the caller, and keeps the items at the end.
 func (r *recorder) add(s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse) *recorder {
-	if r == nil || ev.GetPing() != nil {
+	if ev.GetPing() != nil {
 		return r
 	}
 	if ev.GetWire() != nil {

@@ -192,9 +192,10 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 				}
 			}
 		}
-		held.sample.add(ev)
 		held.flowed(ev)
-		items = items.add(s, req, ev)
+		if items != nil {
+			items = items.add(s, req, ev)
+		}
 		passes = passes || ev.GetWire() != nil
 		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)

@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -10,7 +13,13 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/genproto/googleapis/api/httpbody"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // streamState frames the events of one stream for its caller: as server-sent events, or as
@@ -192,4 +201,305 @@ func (s *streamState) frame(f codec.Frame) {
 		rest = more
 	}
 	s.buf.WriteByte('\n')
+}
+
+func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
+	opts []grpc.CallOption, kind kindOf[E],
+) (grpc.ServerStreamingClient[E], error) {
+	x := exchangeOf(ctx)
+	x.record.call(kind.method[1:])
+	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), beats: newHeartbeatTimer(c.heartbeat)}
+	if caller, ok := ctx.Value(callerKey{}).(*callerConn); ok {
+		s.prompt = caller.prompted()
+	}
+	first, err := deliver(x.outgoing(ctx), c.remote, in, func(outgoing context.Context, in *Q) (first *E, err error) {
+		if s.ServerStreamingClient, err = call(outgoing, in, opts...); err != nil {
+			return nil, err
+		}
+		return s.begin(ctx)
+	})
+	if s.ServerStreamingClient == nil {
+		x.record.answered(err)
+		return nil, err
+	}
+	x.record.awaited(x.record.begun)
+	x.record.answered(err)
+	header, unknown := s.ServerStreamingClient.Header()
+	if unknown == nil {
+		x.writeAnswerHeaders(header)
+	}
+	switch {
+	case err != nil:
+		return nil, cutIfEOF(err)
+	case unknown != nil:
+		return nil, unknown
+	}
+	s.header, s.ahead, s.isAhead = header, received[E]{event: first}, true
+	x.stream.ready, x.stream.beats = s.ready, s.beats
+	if s.source == nil {
+		s.source = readAhead(ctx, x, s.ServerStreamingClient)
+	}
+	return s, nil
+}
+
+// received is a step of a stream: an event, or the reason why no more events follow.
+type received[E any] struct {
+	event *E
+	err   error
+}
+
+// eventStream is a stream of the core as the runtime forwards it. All of it is used by one
+// goroutine.
+type eventStream[Q, E any] struct {
+	grpc.ServerStreamingClient[E]
+	kind      kindOf[E]
+	header    metadata.MD
+	source    source
+	ahead     received[E] // taken from the source ahead of Recv, if isAhead
+	isAhead   bool
+	rest      []byte          // of a batch, the events that are not taken yet
+	done      <-chan struct{} // the request is over
+	beats     *heartbeatTimer
+	prompt    <-chan struct{} // of callerConn; nil for none
+	completed bool
+	record    *requestRecord
+}
+
+// begin returns the first event.
+func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
+	within, ok := withinProcess[Q](s.ServerStreamingClient)
+	if !ok {
+		message, err := s.ServerStreamingClient.Recv()
+		if err != nil {
+			return nil, err
+		}
+		r := s.step(message, true)
+		return r.event, r.err
+	}
+	s.source = within
+	select {
+	case message, more := <-within.Messages():
+		r := s.step(message, more)
+		return r.event, r.err
+	case <-s.done:
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// Header returns the header that came with the first message.
+func (s *eventStream[Q, E]) Header() (metadata.MD, error) { return s.header, nil }
+
+// Recv returns the next event, or a ping after a silence.
+func (s *eventStream[Q, E]) Recv() (*E, error) {
+	r, ok := s.next()
+	if !ok {
+		s.record.heartbeats++
+		return s.kind.ping(), nil
+	}
+	if r.err == nil {
+		r.err = s.kind.check(r.event)
+	}
+	if r.err != nil {
+		s.record.answered(ended(r.err))
+		if s.completed { // the caller has the end already; nothing may follow it
+			return nil, io.EOF
+		}
+		return nil, cutIfEOF(r.err)
+	}
+	s.record.events += s.kind.events(r.event)
+	if s.kind.completed(r.event) {
+		s.completed, s.record.completed = true, true
+	}
+	return r.event, nil
+}
+
+// ready reports whether the next step is there already.
+func (s *eventStream[Q, E]) ready() bool {
+	if s.isAhead {
+		return true
+	}
+	if len(s.rest) > 0 {
+		s.ahead, s.isAhead = s.unpack(), true
+		return true
+	}
+	select {
+	case message, more := <-s.source.Messages():
+		s.ahead, s.isAhead = s.step(message, more), true
+	default:
+	}
+	return s.isAhead
+}
+
+func (s *eventStream[Q, E]) next() (received[E], bool) {
+	if s.ready() {
+		s.isAhead = false
+		return s.ahead, true
+	}
+	since := time.Now()
+	defer s.record.awaited(since)
+	var silent <-chan struct{}
+	if !s.completed {
+		silent = s.beats.watch()
+	}
+	for {
+		select {
+		case message, more := <-s.source.Messages():
+			return s.step(message, more), true
+		case <-s.done:
+			return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
+		case <-silent:
+			if s.beats.over(since) {
+				return received[E]{}, false
+			}
+		case <-s.prompt:
+			if s.prompt = nil; s.beats.most <= 0 { // nothing can be sent: the caller counts as gone
+				return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
+			}
+			return received[E]{}, false
+		}
+	}
+}
+
+// step converts a message of the source, or its end, to a step.
+func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
+	if !more {
+		return received[E]{err: s.source.End()}
+	}
+	event, ok := message.(*E)
+	if !ok {
+		return received[E]{err: status.Errorf(codes.Internal, "gateway: a %T in a stream", message)}
+	}
+	if s.kind.batch != nil {
+		if s.rest = s.kind.batch(event); len(s.rest) > 0 {
+			return s.unpack()
+		}
+	}
+	return received[E]{event: event}
+}
+
+// unpack takes the next event of a batch.
+func (s *eventStream[Q, E]) unpack() received[E] {
+	event := new(E)
+	rest, err := transport.NextEvent(s.rest, any(event).(proto.Message)) //nolint:forcetypeassert // *E is a message of the contract
+	if s.rest = rest; err != nil {
+		return received[E]{err: status.Errorf(codes.Internal, "gateway: %v", err)}
+	}
+	return received[E]{event: event}
+}
+
+// cutIfEOF makes an error of the end of a stream that has no completed event (case S5).
+func cutIfEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fault.Wrap(io.ErrUnexpectedEOF, fault.BadUpstream, fault.ReasonStreamCut, "the answer was cut off before its end")
+	}
+	return err
+}
+
+// ended returns the error of a stream that is over. A regular end is no error.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// source is where a stream's events come from, so that they can be waited for together
+// with other things.
+type source interface {
+	// Messages are closed at the end of the stream.
+	Messages() <-chan any
+	// End says why it ended: io.EOF or an error.
+	End() error
+}
+
+// withinProcess returns the source that a stream within the process is itself: its messages
+// need no goroutine that waits for them, and no copy.
+func withinProcess[Q, E any](stream grpc.ServerStreamingClient[E]) (source, bool) {
+	generic, ok := stream.(*grpc.GenericClientStream[Q, E])
+	if !ok {
+		return nil, false
+	}
+	within, ok := generic.ClientStream.(source)
+	return within, ok
+}
+
+// maxAhead is how many events may wait for a slow caller before the core's sending is
+// held up.
+const maxAhead = 64
+
+// reader is the source that a stream over a connection is made into.
+type reader struct {
+	messages chan any
+	err      error // set before messages is closed
+}
+
+// readAhead moves events from the core to the source until the stream or the request
+// ends, which the endpoint waits for.
+func readAhead[E any](ctx context.Context, x *exchange, stream grpc.ServerStreamingClient[E]) *reader {
+	r := &reader{messages: make(chan any, maxAhead)}
+	x.stream.readers.Go(func() {
+		defer close(r.messages)
+		for {
+			event, err := stream.Recv()
+			if err != nil {
+				r.err = err
+				return
+			}
+			select { // most find room, and to wait for two things costs more
+			case r.messages <- event:
+				continue
+			default:
+			}
+			select {
+			case r.messages <- event:
+			case <-ctx.Done():
+				r.err = ctx.Err()
+				return
+			}
+		}
+	})
+	return r
+}
+
+func (r *reader) Messages() <-chan any { return r.messages }
+func (r *reader) End() error           { return r.err }
+
+// heartbeatTimer finds out that a stream has sent nothing for a while. Its timer runs on from event
+// to event, and the stream looks how long the silence is when the timer has run down: it need not
+// be moved for each event.
+type heartbeatTimer struct {
+	most  time.Duration
+	timer *time.Timer
+	// down has a token once the timer has run down. Until over takes it the timer does not run.
+	down chan struct{}
+}
+
+// newHeartbeatTimer times a heartbeat after each such silence; 0 is never.
+func newHeartbeatTimer(most time.Duration) *heartbeatTimer { return &heartbeatTimer{most: most} }
+
+// watch returns the channel on which to wait, after which over says whether the silence is long enough.
+func (t *heartbeatTimer) watch() <-chan struct{} {
+	if t.timer == nil && t.most > 0 {
+		down := make(chan struct{}, 1)
+		t.down, t.timer = down, time.AfterFunc(t.most, func() { down <- struct{}{} })
+	}
+	return t.down
+}
+
+// over reports whether a silence that began at since is over its length, and lets the timer run
+// again.
+func (t *heartbeatTimer) over(since time.Time) bool {
+	if left := t.most - time.Since(since); left > 0 {
+		t.timer.Reset(left)
+		return false
+	}
+	t.timer.Reset(t.most)
+	return true
+}
+
+// end stops the timer, which must not be watched any more.
+func (t *heartbeatTimer) end() {
+	if t != nil && t.timer != nil {
+		t.timer.Stop()
+	}
 }

@@ -64,17 +64,6 @@ type Send func(*genwayv1.StreamGenerateTextResponse) error
 // SendImage does so for a stream of images.
 type SendImage func(*genwayv1.StreamGenerateImageResponse) error
 
-// FlowOf returns the bytes of output text in one event of a stream: what is shown, thought
-// or written as the arguments of a tool call. Upstreams report usage at the end; of a
-// stream that ends before it, this is what the usage is estimated by.
-func FlowOf(ev *genwayv1.StreamGenerateTextResponse) int {
-	d := ev.GetPartDelta()
-	if d == nil {
-		return 0
-	}
-	return len(d.GetText()) + len(d.GetThinking()) + len(d.GetSummary().GetText()) + len(d.GetArgumentsJson()) + len(d.GetInput()) + len(d.GetRefusal()) + len(d.GetTranscript())
-}
-
 // Lossless refuses a call that would lose something, if it is strict. It is asked
 // ahead of the upstream wherever the losses are known by then: a refused request
 // should cost nothing.

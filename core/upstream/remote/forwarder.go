@@ -13,7 +13,6 @@ import (
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/call"
-	"github.com/genway/genway/core/upstream"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -172,7 +171,7 @@ func (s *forwarder) note(events []*genwayv1.StreamGenerateTextResponse) {
 			s.record.RawModel = started.GetModel()
 		}
 		if s.passThrough {
-			s.flow.Add(int64(upstream.FlowOf(ev)))
+			s.flow.Add(int64(len(codec.DeltaText(ev.GetPartDelta()))))
 		}
 	}
 }
