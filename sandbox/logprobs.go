@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/internal/tokens"
 )
 
-// addLogprobs returns each token of the candidate's texts a log probability. The values
+// addLogprobs adds a log probability to each token of the candidate's texts. The values
 // are made up of the token and its place, between -1 and 0; the token itself is the
 // first of the likeliest, whose values fall from there.
 func addLogprobs(c *genwayv1.Candidate, s *genwayv1.Sampling) {

@@ -31,7 +31,7 @@ func TestPlainReplyIsShort(t *testing.T) {
 	}
 }
 
-// TestReplyShowsAll returns a bit of everything and looks for it in the reply.
+// TestReplyShowsAll sends a bit of everything and looks for it in the reply.
 func TestReplyShowsAll(t *testing.T) {
 	assistant, user := genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_USER
 	call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c1", Name: "lookup", ArgumentsJson: `{"q":1}`}}}

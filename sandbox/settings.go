@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// settings returns what the request asks for besides its messages.
+// settings reports what the request asks for besides its messages.
 func (r *report) settings(req *genwayv1.GenerateTextRequest) {
 	r.tools(req)
 	thinking, others := &options{}, &options{}

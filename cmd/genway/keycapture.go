@@ -40,7 +40,7 @@ func setCaptureUntil(s *keys.Settings, text string) error {
 // errNoCapture is a setting of capturing without an end of it.
 var errNoCapture = errors.New("nothing is captured without capture-until")
 
-// captured returns the rule that a setting is of.
+// captured returns the capture rule that a setting describes.
 func captured(s *keys.Settings, text string) (*capture.Rule, error) {
 	if s.Policy.Capture == nil && text != "" {
 		return nil, errNoCapture

@@ -31,7 +31,7 @@ func (p place) placed(format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", p.line, p.column, fmt.Errorf(format, args...))
 }
 
-// placeOf returns the place of the cell of a member, else that of the row.
+// placeOf returns the line and column of a member's cell, or of the row if the table has no such column.
 func (r keyRow) placeOf(member string) place {
 	name := settingOf(member)
 	if member == "group" {

@@ -116,8 +116,7 @@ func (d *welcomeData) certified(at string, leaf *x509.Certificate) {
 	}
 }
 
-// local returns an address to dial for one to listen on, which may be that of every
-// interface.
+// local returns the address to dial for a listener's address: loopback if it listens on all interfaces.
 func local(address net.Addr) string {
 	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))

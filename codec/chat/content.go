@@ -254,8 +254,8 @@ func (d decoder) citations(list []annotation) []*genwayv1.Citation {
 	return out
 }
 
-// distribute returns each citation to the text it is of. Their ranges count from
-// the beginning of the message; canonical ones from that of their text.
+// distribute adds each citation to the text that it cites. Ranges of the message count from its beginning; canonical
+// ranges count from the beginning of the text.
 func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
 	if len(citations) == 0 {
 		return
@@ -283,7 +283,7 @@ func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
 
 // annotation writes a citation of a text that begins at offset characters into
 // the message and is length long. The SDK demands a range: a citation without
-// one is of the whole text. ok is false for what is not of the web.
+// a range covers the whole text. ok is false unless the source is a page of the web.
 func (e *encoder) annotation(c *genwayv1.Citation, offset, length int32, path string) (a annotation, ok bool) {
 	if c.Native.GetProtocol() == protocol && len(c.Native.GetJson()) > 0 {
 		return annotation{verbatim: verbatim{raw: c.Native.Json}}, true

@@ -162,7 +162,7 @@ func (cd *choiceDecoder) refuse(text string) {
 	cd.refused = nil
 }
 
-// flushTokens returns tokens without text of their own to the part that is open.
+// flushTokens adds tokens without text of their own to the open part.
 func (cd *choiceDecoder) flushTokens() {
 	if st := cd.last(kindText); st != nil && len(cd.tokens) > 0 {
 		cd.add(st, &genwayv1.PartDelta{Logprobs: cd.tokens})

@@ -281,7 +281,7 @@ func (q *queue) push(k kind, opening *genwayv1.Part, ready bool) *streamedPart {
 	return st
 }
 
-// add returns a delta to a streamedPart, which passes it on when it is the open part.
+// add adds a delta to a streamedPart, which sends it when it is the open part.
 func (q *queue) add(st *streamedPart, d *genwayv1.PartDelta) {
 	if !st.open {
 		st.waiting = append(st.waiting, d)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// seeds returns the sections of the goldens that have one of the names.
+// seeds adds to f the sections of the goldens that have one of the names.
 func seeds(f *testing.F, glob string, names ...string) {
 	f.Helper()
 	files, err := filepath.Glob(glob)

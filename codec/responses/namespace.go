@@ -52,7 +52,7 @@ func (s spaced) called() string {
 	return s.flat()
 }
 
-// rejoin returns the calls of tools that have the name of their namespace the name of the
+// rejoin renames the calls of tools that have the name of their namespace: they get the name of the
 // tool.
 func rejoin(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
 	for _, t := range tools {
@@ -154,8 +154,8 @@ func rename(t *genwayv1.Tool, name string) {
 	}
 }
 
-// distinguish returns the tools of namespaces whose canonical names others have, too,
-// the hashed ones, in all places of the request.
+// distinguish renames the tools of namespaces whose canonical names others have, too: they get
+// the hashed names, in all places of the request.
 func distinguish(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
 	if spacesOf(tools) == nil {
 		return

@@ -123,7 +123,7 @@ func (r *rest) check(db *rows.Database) {
 	}
 }
 
-// budget returns the key of a group another one.
+// budget sets another budget of the key of a group.
 func (r *rest) budget(group string, nano int64) {
 	r.t.Helper()
 	args := append([]string{"keys", "update", "limited-" + group, "--budget-day", fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)}, server.At(r.data)...)

@@ -40,7 +40,7 @@ func StartNames(tb testing.TB) *Names {
 	return n
 }
 
-// Set returns the name other addresses; none at all is a name that does not exist.
+// Set sets other addresses of the name; none at all is a name that does not exist.
 func (n *Names) Set(hosts ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

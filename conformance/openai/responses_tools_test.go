@@ -69,7 +69,7 @@ func TestResponsesToolLoop(t *testing.T) {
 	check.Contains(t, second.OutputText(), "get_weather returned", "18 degrees and sunny", "San Francisco")
 }
 
-// TestResponsesToolResultWithImage returns a result as parts, as coding agents do.
+// TestResponsesToolResultWithImage sends a result as parts, as coding agents do.
 func TestResponsesToolResultWithImage(t *testing.T) {
 	t.Parallel()
 	png := picture.PNG(t, 7, 5)

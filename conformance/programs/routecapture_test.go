@@ -51,7 +51,7 @@ func (c *captures) ofARoute(t *testing.T) {
 	}
 }
 
-// reload returns the core another configuration, and waits until it has the rule of a route, or has it no more.
+// reload loads another configuration into the core, and waits until it has the rule of a route, or has it no more.
 func (c *captures) reload(t *testing.T, text string, ruled bool) {
 	t.Helper()
 	write(t, c.file, text)

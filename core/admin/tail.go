@@ -103,7 +103,7 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// send returns each viewer what was read, and what it has missed, if it has room.
+// send sends each viewer that has room what was read, and what it has missed.
 func (t *tail) send(done chan struct{}, s seen) {
 	nothing := len(s.entries) == 0 && s.dropped == 0 && s.err == nil
 	t.mu.Lock()

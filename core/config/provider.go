@@ -88,8 +88,7 @@ func (u Upstream) parameters() map[string]string {
 	return map[string]string{"resource": u.Resource, "project": u.Project, "region": u.Region}
 }
 
-// settle returns the upstreams what their providers say of addresses: a base_url where there is
-// none, or only a host.
+// settle sets the base_url of upstreams that have none, or only a host, to what their providers say.
 func (c *Config) settle() {
 	for name, u := range c.Upstreams {
 		u.BaseURL = u.baseURL()

@@ -117,7 +117,7 @@ func (b *bound) calls() int {
 	return b.underWay
 }
 
-// leave returns the place up, to the next in the queue if there is one.
+// leave frees the place, for the next in the queue if there is one.
 func (p place) leave() {
 	b := p.bound
 	b.mu.Lock()
@@ -128,7 +128,7 @@ func (p place) leave() {
 	}
 }
 
-// admitWaiting returns the places that are free to calls that wait.
+// admitWaiting assigns the free places to calls that wait.
 func (b *bound) admitWaiting(now time.Time) {
 	for b.underWay < b.limit(now) && b.queue.next(now) {
 		b.take(now)

@@ -245,7 +245,7 @@ func (g *Guard) enter(ctx context.Context, t *turn) (s spot, ok bool) {
 	return s, true
 }
 
-// leave returns the places up.
+// leave frees the places.
 func (s spot) leave() {
 	s.upstream.leave()
 	if s.model.bound != nil {

@@ -160,7 +160,7 @@ func (m *merged) set(i int, addresses []string, err error) bool {
 	return m.known[i] != nil
 }
 
-// push returns gRPC all endpoints. An endpoint is a core: it may have several addresses, of
+// push reports all endpoints to gRPC. An endpoint is a core: it may have several addresses, of
 // which one is used.
 func (m *merged) push() {
 	state := resolver.State{Attributes: attributes.New(poolKey{}, m.pool)}

@@ -1,6 +1,9 @@
 package architecture_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"regexp"
@@ -25,6 +28,16 @@ func TestWords(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if ok && f.Type.Results == nil && strings.HasPrefix(f.Doc.Text(), f.Name.Name+" returns ") {
+				t.Errorf("%s: %s returns nothing, and its comment says what it returns", file, f.Name.Name)
+			}
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			for word, but := range words {

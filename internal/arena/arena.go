@@ -85,7 +85,7 @@ func (a *Arena) Drop() {
 // Used says that there is memory to be given back.
 func (a *Arena) Used() bool { return a != nil && len(a.used) > 0 }
 
-// Free returns all memory back.
+// Free puts all memory back into the pools.
 func (a *Arena) Free() {
 	if a == nil {
 		return

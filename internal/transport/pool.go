@@ -37,7 +37,7 @@ func (p *pool) Get(length int) *[]byte {
 	return &b
 }
 
-// Put returns memory to the pool. Memory larger than a frame is left to the collector.
+// Put puts memory back into the pool. Memory larger than a frame is left to the collector.
 func (p *pool) Put(b *[]byte) {
 	for i := range p.tiers {
 		if t := &p.tiers[i]; cap(*b) == t.size {

@@ -100,7 +100,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestHugeClaims returns headers that claim far more than there is.
+// TestHugeClaims sniffs headers that claim far more than there is.
 func TestHugeClaims(t *testing.T) {
 	huge := encoded(t, "png", 1, 1)
 	binary.BigEndian.PutUint32(huge[16:], 0x7fffffff)

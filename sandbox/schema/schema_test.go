@@ -161,7 +161,7 @@ func TestUnsatisfiable(t *testing.T) {
 	}
 }
 
-// TestBounded returns schemas whose instances or search could grow without end.
+// TestBounded compiles schemas whose instances or search could grow without end.
 func TestBounded(t *testing.T) {
 	var members []string
 	for i := range 60 {

@@ -38,7 +38,7 @@ func (p *Provider) checkAuthorize(q url.Values) error {
 	return nil
 }
 
-// token returns the tokens of a code, once.
+// token answers with the tokens of a code, once.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	code, err := p.checkToken(r)
 	if err != nil {

@@ -134,8 +134,8 @@ type lines struct {
 	taken, written uint64
 	changed        chan struct{}
 	waiting        int
-	// lost counts lines, reported those of them that a line of the log reports. torn says that the log
-	// ends within a line.
+	// lost counts the lines that could not be written, and reported how many of them a line of the log has
+	// reported. torn means that the log ends within a line.
 	lost, reported int64
 	torn           bool
 }

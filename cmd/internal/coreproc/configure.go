@@ -69,7 +69,7 @@ func (r *Routing) checkText(text, file []byte) (whole []byte, resp *adminv1.Chec
 	return whole, resp
 }
 
-// mistakesOf returns an error as those of a file.
+// mistakesOf returns an error as config.Errors, the errors of a file.
 func mistakesOf(err error) config.Errors {
 	if all, ok := errors.AsType[config.Errors](err); ok {
 		return all

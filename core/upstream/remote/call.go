@@ -124,8 +124,8 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	return f
 }
 
-// translate returns unknown models and overload the reason and the kind that callers of another
-// protocol know: the vendors report an unknown model by the message of a 404, overload by a 529 or by
+// translate sets the reason and the kind of unknown models and of overload, as callers of another
+// protocol know them: the vendors report an unknown model by the message of a 404, overload by a 529 or by
 // that of a 503, and a caller's protocol has its own texts and statuses for both.
 func translate(f *fault.Error) {
 	message := strings.ToLower(f.Message)

@@ -109,7 +109,7 @@ func statusOf(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// tell returns a call's header and trailer to the call options that ask for them.
+// tell sets a call's header and trailer in the call options that ask for them.
 func (c *call) tell(opts []grpc.CallOption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
