@@ -20,7 +20,7 @@ var absurd = []struct {
 	candidates int32
 }{
 	{math.MaxInt64, 1}, {math.MaxInt64, math.MaxInt32}, {math.MaxInt64 - 1, 2}, {5e15, 1}, {5e15, 128}, {1 << 61, 4}, {1 << 62, 2}, {1 << 62, 4},
-	{9223371487098961920, 2}, {1<<53 + 1, 1}, {limit.MostTokens, 2}, {limit.MostTokens + 1, 1}, {1 << 31, math.MaxInt32},
+	{9223371487098961920, 2}, {1<<53 + 1, 1}, {limit.MaxTokens, 2}, {limit.MaxTokens + 1, 1}, {1 << 31, math.MaxInt32},
 }
 
 // asking is a request for so many tokens of so many candidates.

@@ -35,7 +35,7 @@ type heeded struct{ grpc.ServerTransportStream }
 func (heeded) SetHeader(metadata.MD) error { return nil }
 
 // everyLimit has one of each.
-var everyLimit = limit.Limits{RequestsPerMinute: limit.Most, TokensPerMinute: limit.Most, Concurrent: 1000, Budgets: []limit.Budget{
+var everyLimit = limit.Limits{RequestsPerMinute: limit.MaxFigure, TokensPerMinute: limit.MaxFigure, Concurrent: 1000, Budgets: []limit.Budget{
 	{Amount: 9_000_000 * limit.Dollar, Period: limit.Day}, {Amount: 9_000_000 * limit.Dollar, Period: limit.Month}}}
 
 // BenchmarkAdmission is all that the core does for a request but to answer it: admission
@@ -45,7 +45,7 @@ var everyLimit = limit.Limits{RequestsPerMinute: limit.Most, TokensPerMinute: li
 func BenchmarkAdmission(b *testing.B) {
 	everything := limit.Rules{
 		Owners: []limit.Rule{{Pattern: "*", Limits: everyLimit}},
-		Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{RequestsPerMinute: limit.Most, Concurrent: 1000}}},
+		Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{RequestsPerMinute: limit.MaxFigure, Concurrent: 1000}}},
 	}
 	for _, c := range []struct {
 		name    string

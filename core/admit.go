@@ -276,7 +276,7 @@ func (b *bound) add(c upstream.Candidate) {
 	case !b.e.weighs: // of an answer that flows
 	case b.e.images > 0:
 		least = amount.Times(answers, drawnTokens)
-		most, beside = least, p.MostImages(answers)
+		most, beside = least, p.MaxImages(answers)
 	default:
 		longest := c.MaxOutput
 		if longest < 0 {

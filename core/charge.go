@@ -246,7 +246,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	case *genwayv1.GenerateImageRequest:
 		// Images that have a price are counted: the upstream need not say more.
 		p, priced := s.price(a, r.Model)
-		unknown := r.Usage.Input == 0 && (a.complete || a.record.Usage == nil) && (!priced || p.MostImages(1) == 0)
+		unknown := r.Usage.Input == 0 && (a.complete || a.record.Usage == nil) && (!priced || p.MaxImages(1) == 0)
 		if ok = r.UsageSource == ledger.Rejected || unknown; ok {
 			usage = drawingUsage(req, a.drawn)
 			usage.Images = r.Usage.Images

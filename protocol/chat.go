@@ -25,7 +25,7 @@ var chatCompletions = Protocol{
 	Telemetry:     Telemetry{Provider: "openai", Operation: OperationChat},
 	Upstream: Upstream{
 		// FunctionDefinition.Name; stop: "up to 4".
-		Fit:          fit.Rules{Names: fit.NameRule{Longest: 64}, MostStops: 4},
+		Fit:          fit.Rules{Names: fit.NameRule{Longest: 64}, MaxStops: 4},
 		AsksForUsage: true,
 		Listing:      listing.OpenAI,
 	},

@@ -28,7 +28,7 @@ var generateContent = Protocol{
 	Telemetry:   Telemetry{Provider: "gcp.gen_ai", Operation: OperationGenerateContent},
 	Upstream: Upstream{
 		// FunctionDeclaration.Name; stopSequences: "up to 5".
-		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MostStops: 5},
+		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MaxStops: 5},
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
 		// Not documented; Vertex AI and the Gemini API refuse each other's ("Thought signature is not valid").

@@ -101,8 +101,8 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 		return nil, fault.Missing("prompt")
 	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > maxImages):
 		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", maxImages, req.GetCount())
-	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MostPartialImages:
-		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MostPartialImages, req.GetPartialImages())
+	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MaxPartialImages:
+		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MaxPartialImages, req.GetPartialImages())
 	case len(req.GetImages()) > 0:
 		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
 	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":

@@ -28,7 +28,7 @@ func Routes(_ context.Context, _ string, n int64) (Row, error) {
 		}
 		routes[i] = route.Route{Model: model, Targets: target}
 		prices[i] = price.Row{Model: model, Classes: price.Classes{Input: &zero, Output: &zero}}
-		rules[i] = limit.Rule{Pattern: model, Limits: limit.Limits{RequestsPerMinute: limit.Most}}
+		rules[i] = limit.Rule{Pattern: model, Limits: limit.Limits{RequestsPerMinute: limit.MaxFigure}}
 	}
 	last := fmt.Sprintf("team-%d/x", (n-1)|1)
 	if n == 1 {

@@ -5,8 +5,8 @@ package fit
 type Rules struct {
 	// Names is the rule of the names of functions.
 	Names NameRule
-	// MostStops is how many stop sequences a request may have; 0 is any number.
-	MostStops int
+	// MaxStops is how many stop sequences a request may have; 0 is any number.
+	MaxStops int
 	// NoBlanks reports that the vendor refuses texts and stop sequences of only white
 	// space, and white space at the end of a last turn of the assistant.
 	NoBlanks bool

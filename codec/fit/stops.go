@@ -28,7 +28,7 @@ func Stops(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 		}
 		return out, nil
 	}
-	if most := rules.MostStops; most > 0 && len(stops) > most {
+	if most := rules.MaxStops; most > 0 && len(stops) > most {
 		return nil, fault.Unsupported("stop_sequences", "stop_sequences: the upstream this model is routed to takes at most %d, got %d", most, len(stops))
 	}
 	return req, nil

@@ -51,8 +51,8 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		return nil, fault.Missing("model")
 	case w.Prompt == "":
 		return nil, fault.Missing("prompt")
-	case w.PartialImages != nil && (*w.PartialImages < 0 || *w.PartialImages > MostPartialImages):
-		return nil, fault.Invalid("partial_images", "partial_images: expected 0 to %d, got %d", MostPartialImages, *w.PartialImages)
+	case w.PartialImages != nil && (*w.PartialImages < 0 || *w.PartialImages > MaxPartialImages):
+		return nil, fault.Invalid("partial_images", "partial_images: expected 0 to %d, got %d", MaxPartialImages, *w.PartialImages)
 	}
 	req := &genwayv1.GenerateImageRequest{
 		Model:         w.Model,
@@ -66,9 +66,9 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 	return &Request{GenerateImageRequest: req, Stream: w.Stream}, nil
 }
 
-// MostPartialImages is the largest number of previews that the vendor draws of an image
+// MaxPartialImages is the largest number of previews that the vendor draws of an image
 // (ImageGenerateParams.PartialImages of the SDK).
-const MostPartialImages = 3
+const MaxPartialImages = 3
 
 // EncodeRequest writes the body of a unary request for an upstream. Images to start from
 // have no place in it and are refused; previews are events of a stream, and named as lost.

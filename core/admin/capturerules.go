@@ -33,4 +33,4 @@ func (s *Service) ListCaptureRules(ctx context.Context, _ *adminv1.ListCaptureRu
 }
 
 // runs reports whether a rule that ends then captures bodies now.
-func runs(until, now time.Time) bool { return until.After(now) && until.Sub(now) <= capture.MostAhead }
+func runs(until, now time.Time) bool { return until.After(now) && until.Sub(now) <= capture.MaxAhead }

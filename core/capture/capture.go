@@ -33,8 +33,8 @@ const (
 	// maxCalls bounds the calls of upstreams of one request. Of more, the last one takes the
 	// place of the one before it.
 	maxCalls = 3
-	// MostTotal bounds all bodies of one request: an answer of the Admin service holds them.
-	MostTotal = 3 << 20
+	// MaxTotal bounds all bodies of one request: an answer of the Admin service holds them.
+	MaxTotal = 3 << 20
 	// slack is how much of a body is collected beyond what is kept of it, so that a credential
 	// which an upstream repeats is replaced before the body is cut.
 	slack = 16 << 10
@@ -220,7 +220,7 @@ func (c *Capture) Began() time.Time { return c.began }
 func (c *Capture) Bodies() []Body {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	total := MostTotal
+	total := MaxTotal
 	list := make([]Body, 0, len(c.bodies))
 	for _, from := range c.bodies {
 		b := from.Body

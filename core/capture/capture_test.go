@@ -119,8 +119,8 @@ func TestMessages(t *testing.T) {
 
 // The bodies of a request have a bound together, for one answer of the Admin service.
 func TestTotal(t *testing.T) {
-	c := begin(budget(), capture.MostBytes)
-	sent := bytes.Repeat([]byte("x"), capture.MostBytes)
+	c := begin(budget(), capture.MaxBytes)
+	sent := bytes.Repeat([]byte("x"), capture.MaxBytes)
 	c.Add(capture.CallerRequest, "", sent)
 	for range 3 {
 		_, _ = io.ReadAll(c.Call("up", "messages", sent, nil)(bytes.NewReader(sent)))
@@ -130,7 +130,7 @@ func TestTotal(t *testing.T) {
 	for _, b := range c.Bodies() {
 		total += len(b.Data)
 	}
-	if total != capture.MostTotal {
+	if total != capture.MaxTotal {
 		t.Errorf("%d bytes in all", total)
 	}
 }

@@ -12,11 +12,11 @@ import (
 // redacted is what a body becomes, of which so many bytes were kept.
 func redacted(t testing.TB, body string, cut bool, entries ...string) capture.Body {
 	t.Helper()
-	c := capture.Begin(now, budget(), &capture.Rule{Redact: entries, Until: now.Add(time.Hour), MaxBytes: capture.MostBytes})
+	c := capture.Begin(now, budget(), &capture.Rule{Redact: entries, Until: now.Add(time.Hour), MaxBytes: capture.MaxBytes})
 	c.Add(capture.UpstreamAnswer, "", []byte(body))
 	if cut { // what is behind the end of what is collected
-		c = capture.Begin(now, capture.NewBudget(1<<30), &capture.Rule{Redact: entries, Until: now.Add(time.Hour), MaxBytes: capture.MostBytes})
-		c.Add(capture.UpstreamAnswer, "", []byte(body+strings.Repeat(" ", capture.MostBytes+16<<10-len(body))+"x"))
+		c = capture.Begin(now, capture.NewBudget(1<<30), &capture.Rule{Redact: entries, Until: now.Add(time.Hour), MaxBytes: capture.MaxBytes})
+		c.Add(capture.UpstreamAnswer, "", []byte(body+strings.Repeat(" ", capture.MaxBytes+16<<10-len(body))+"x"))
 	}
 	c.Close()
 	return c.Bodies()[0]

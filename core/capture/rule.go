@@ -19,10 +19,10 @@ import (
 const (
 	// DefaultBytes is Rule.MaxBytes where it is 0.
 	DefaultBytes = 64 << 10
-	// MostBytes is the largest Rule.MaxBytes.
-	MostBytes = 1 << 20
-	// MostAhead is how far ahead a rule's end may be.
-	MostAhead = 7 * 24 * time.Hour
+	// MaxBytes is the largest Rule.MaxBytes.
+	MaxBytes = 1 << 20
+	// MaxAhead is how far ahead a rule's end may be.
+	MaxAhead = 7 * 24 * time.Hour
 
 	maxRedacted     = 64  // entries of Rule.Redact
 	maxRedactedSize = 255 // bytes of one
@@ -33,13 +33,13 @@ const (
 type Rule struct {
 	// Share is the part of the requests: above 0 and up to 1. 0 is 1, all.
 	Share float64 `json:"share,omitzero"`
-	// MaxBytes is how much is kept of each body, up to MostBytes. 0 is DefaultBytes.
+	// MaxBytes is how much is kept of each body, up to MaxBytes. 0 is DefaultBytes.
 	MaxBytes int64 `json:"max_bytes,omitzero"`
 	// Redact are the members whose values are replaced in every body before anything is kept:
 	// names, wherever they are, and JSON pointers (RFC 6901) in which * is any one name or
 	// index. Of a body that is neither JSON nor events of JSON nothing is kept then.
 	Redact []string `json:"redact,omitzero"`
-	// Until is when capturing ends. It is at most MostAhead ahead.
+	// Until is when capturing ends. It is at most MaxAhead ahead.
 	Until time.Time `json:"until"`
 }
 
@@ -56,8 +56,8 @@ func (r *Rule) Check(now time.Time) []Mistake {
 	if r.Share != 0 && !(r.Share > 0 && r.Share <= 1) { // NaN is none either
 		add("share", "expected a number above 0 and up to 1, got %v", r.Share)
 	}
-	if r.MaxBytes < 0 || r.MaxBytes > MostBytes {
-		add("max_bytes", "expected 1 to %d, got %d", MostBytes, r.MaxBytes)
+	if r.MaxBytes < 0 || r.MaxBytes > MaxBytes {
+		add("max_bytes", "expected 1 to %d, got %d", MaxBytes, r.MaxBytes)
 	}
 	if len(r.Redact) > maxRedacted {
 		add("redact", "at most %d, not %d", maxRedacted, len(r.Redact))
@@ -77,7 +77,7 @@ func (r *Rule) Check(now time.Time) []Mistake {
 	switch {
 	case r.Until.IsZero():
 		add("until", "it is missing: the time at which capturing ends, at most %s from now", ahead)
-	case r.Until.Sub(now) > MostAhead:
+	case r.Until.Sub(now) > MaxAhead:
 		add("until", "expected at most %s from now, got %s", ahead, r.Until.UTC().Format(time.RFC3339))
 	}
 	return list
@@ -116,7 +116,7 @@ func (r *Rule) holds(now time.Time) bool {
 	if r != nil {
 		left = r.Until.Sub(now)
 	}
-	return left > 0 && left <= MostAhead
+	return left > 0 && left <= MaxAhead
 }
 
 // hits draws whether one request is captured.

@@ -21,10 +21,10 @@ func TestCheck(t *testing.T) {
 		want string // members at fault
 	}{
 		"the least":            {capture.Rule{Until: until}, ""},
-		"all at their bounds":  {capture.Rule{Share: 1, MaxBytes: capture.MostBytes, Redact: []string{"content", "/messages/*/content", "/a~1b/~0"}, Until: now.Add(capture.MostAhead)}, ""},
+		"all at their bounds":  {capture.Rule{Share: 1, MaxBytes: capture.MaxBytes, Redact: []string{"content", "/messages/*/content", "/a~1b/~0"}, Until: now.Add(capture.MaxAhead)}, ""},
 		"the smallest share":   {capture.Rule{Share: math.SmallestNonzeroFloat64, Until: until}, ""},
 		"no end":               {capture.Rule{}, "until"},
-		"too far ahead":        {capture.Rule{Until: now.Add(capture.MostAhead + 1)}, "until"},
+		"too far ahead":        {capture.Rule{Until: now.Add(capture.MaxAhead + 1)}, "until"},
 		"far beyond durations": {capture.Rule{Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, "until"},
 		"has ended":            {capture.Rule{Until: now.Add(-time.Hour)}, ""},
 		"share below 0":        {capture.Rule{Share: -1, Until: until}, "share"},
@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		"share not a number":   {capture.Rule{Share: math.NaN(), Until: until}, "share"},
 		"share infinite":       {capture.Rule{Share: math.Inf(1), Until: until}, "share"},
 		"bytes below 0":        {capture.Rule{MaxBytes: -1, Until: until}, "max_bytes"},
-		"bytes above the most": {capture.Rule{MaxBytes: capture.MostBytes + 1, Until: until}, "max_bytes"},
+		"bytes above the most": {capture.Rule{MaxBytes: capture.MaxBytes + 1, Until: until}, "max_bytes"},
 		"bytes absurd":         {capture.Rule{MaxBytes: math.MaxInt64, Until: until}, "max_bytes"},
 		"redact empty":         {capture.Rule{Redact: []string{"a", ""}, Until: until}, "redact[1]"},
 		"redact all":           {capture.Rule{Redact: []string{"/"}, Until: until}, "redact[0]"},

@@ -98,7 +98,7 @@ func (c *Captures) check(all *checks, at string) {
 	if c == nil || c.Keep == 0 {
 		return
 	}
-	if keep := time.Duration(c.Keep); keep < vault.LeastKeep || keep > vault.MostKeep {
+	if keep := time.Duration(c.Keep); keep < vault.MinKeep || keep > vault.MaxKeep {
 		all.wrongf(at+".keep", "expected 1h to 720h, got %v", keep)
 	}
 }

@@ -48,7 +48,7 @@ func TestCapture(t *testing.T) {
 
 func TestCaptureMistakes(t *testing.T) {
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	far := time.Now().Add(capture.MostAhead + time.Hour).UTC().Format(time.RFC3339)
+	far := time.Now().Add(capture.MaxAhead + time.Hour).UTC().Format(time.RFC3339)
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad")
 	if err := os.WriteFile(bad, []byte("k2026 secret-that-is-no-key\n"), 0o600); err != nil {

@@ -128,8 +128,8 @@ func (l *Limits) validate(all *checks, at string) {
 	switch {
 	case l.OutputTokens < 0:
 		all.wrongf(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
-	case l.OutputTokens > limit.MostTokens:
-		all.wrongf(at+".output_tokens", "expected at most %d, got %d", limit.MostTokens, l.OutputTokens)
+	case l.OutputTokens > limit.MaxTokens:
+		all.wrongf(at+".output_tokens", "expected at most %d, got %d", limit.MaxTokens, l.OutputTokens)
 	}
 	if l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow" {
 		all.wrongf(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)

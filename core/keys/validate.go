@@ -169,7 +169,7 @@ func checkCapture(v *violations, rule *capture.Rule, now time.Time) {
 	case rule == nil || rule.Until.IsZero():
 	case !rule.Until.After(now):
 		v.addf("capture.until", "%s is in the past", rule.Until.Format(time.RFC3339))
-	case rule.Until.Sub(now) > capture.MostAhead:
+	case rule.Until.Sub(now) > capture.MaxAhead:
 		v.addf("capture.until", "expected at most 7 days from now, got %s", rule.Until.Format(time.RFC3339))
 	}
 }

@@ -192,7 +192,7 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 	Scope  Scope
 	Metric Metric
 	// Limit is the limit's figure; of money, in nano-dollars. Of tokens that are never
-	// admitted it is MostTokens.
+	// admitted it is MaxTokens.
 	Limit int64
 	// Share is how much of Limit this core admits by itself while the store that cores share
 	// does not answer; 0 while it does, and Limit is admitted.
@@ -204,7 +204,7 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 	// refused one would need.
 	Held bool
 	// Never reports that the request asks for more than the limit ever admits: it costs
-	// more than the whole budget, or claims more than MostTokens. After is 0 then.
+	// more than the whole budget, or claims more than MaxTokens. After is 0 then.
 	Never bool
 	// Asked is what the request would have taken.
 	Asked int64

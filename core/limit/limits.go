@@ -143,13 +143,13 @@ func (m Metric) Name() string {
 	return m.String()
 }
 
-// Most is the largest figure of a limit a minute, and of requests at once.
-const Most = 1_000_000_000
+// MaxFigure is the largest figure of a limit a minute, and of requests at once.
+const MaxFigure = 1_000_000_000
 
-// MostTokens is the largest number of tokens that a request may claim, in and out and of
+// MaxTokens is the largest number of tokens that a request may claim, in and out and of
 // all its candidates together, where tokens a minute are limited. It is far above what a
 // model reads and writes; a request that claims more is refused and takes nothing.
-const MostTokens = 100_000_000
+const MaxTokens = 100_000_000
 
 // Any reports whether anything is bounded.
 func (l *Limits) Any() bool {
@@ -160,12 +160,12 @@ func (l *Limits) Any() bool {
 	return bounds
 }
 
-// Check calls wrong with each member at fault and the reason: figures below 0 or above Most, and budgets of no amount, of
+// Check calls wrong with each member at fault and the reason: figures below 0 or above MaxFigure, and budgets of no amount, of
 // an unknown period or of one period twice.
 func (l *Limits) Check(wrong func(member, reason string)) {
 	for m, kind := range Kinds {
-		if n := *l.Figure(Metric(m)); n < 0 || n > Most {
-			wrong(kind.Name, fmt.Sprintf("expected 0 to %d, got %d", Most, n))
+		if n := *l.Figure(Metric(m)); n < 0 || n > MaxFigure {
+			wrong(kind.Name, fmt.Sprintf("expected 0 to %d, got %d", MaxFigure, n))
 		}
 	}
 	if err := checkBudgets(l.Budgets); err != nil {

@@ -124,11 +124,11 @@ func TestDocs(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := limit.Limits{RequestsPerMinute: 1, TokensPerMinute: limit.Most, Budgets: []limit.Budget{{1, limit.Day}, {2, limit.Month}}}
+	good := limit.Limits{RequestsPerMinute: 1, TokensPerMinute: limit.MaxFigure, Budgets: []limit.Budget{{1, limit.Day}, {2, limit.Month}}}
 	good.Check(func(member, reason string) { t.Error(member, reason) })
 	for says, bad := range map[string]limit.Limits{
 		"requests_per_minute: expected 0 to 1000000000, got -1":       {RequestsPerMinute: -1},
-		"tokens_per_minute: expected 0 to 1000000000, got 1000000001": {TokensPerMinute: limit.Most + 1},
+		"tokens_per_minute: expected 0 to 1000000000, got 1000000001": {TokensPerMinute: limit.MaxFigure + 1},
 		"concurrent: expected 0 to 1000000000, got -1":                {Concurrent: -1},
 		"above 0":     {Budgets: []limit.Budget{{0, limit.Day}}},
 		"no period":   {Budgets: []limit.Budget{{1, "week"}}},

@@ -77,7 +77,7 @@ func ask(t interface {
 // figure, with no drift.
 func TestRequestsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rate := rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, limit.Most)).Draw(t, "rate")
+		rate := rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, limit.MaxFigure)).Draw(t, "rate")
 		c := clockAt(start)
 		l := c.limiter(limit.Rules{})
 		w := who(limit.Limits{RequestsPerMinute: rate})
@@ -397,7 +397,7 @@ func TestIdleAccountsAreForgotten(t *testing.T) {
 // Admission and settlement are one allocation: the reservation.
 func TestAllocations(t *testing.T) {
 	l := limit.New(limit.NewMemory(nil), limit.Rules{Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 10}}}})
-	w := who(limit.Limits{RequestsPerMinute: limit.Most, TokensPerMinute: limit.Most, Concurrent: 10,
+	w := who(limit.Limits{RequestsPerMinute: limit.MaxFigure, TokensPerMinute: limit.MaxFigure, Concurrent: 10,
 		Budgets: []limit.Budget{{Amount: limit.Dollar, Period: limit.Day}}})
 	if got := testing.AllocsPerRun(100, func() {
 		r := l.Prepare(w)
@@ -412,7 +412,7 @@ func TestAllocations(t *testing.T) {
 
 func BenchmarkMemory(b *testing.B) {
 	l := limit.New(limit.NewMemory(nil), limit.Rules{Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 10}}}})
-	w := who(limit.Limits{RequestsPerMinute: limit.Most, TokensPerMinute: limit.Most, Concurrent: 10,
+	w := who(limit.Limits{RequestsPerMinute: limit.MaxFigure, TokensPerMinute: limit.MaxFigure, Concurrent: 10,
 		Budgets: []limit.Budget{{Amount: limit.Dollar, Period: limit.Day}}})
 	b.ReportAllocs()
 	for b.Loop() {

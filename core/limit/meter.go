@@ -139,6 +139,6 @@ func (m Meter) Left(rate, now int64) int64 {
 	if m.Free-now >= minute {
 		return 0
 	}
-	// At most a minute by Most, which an int64 holds.
+	// At most a minute by MaxFigure, which an int64 holds.
 	return max(((now+minute-m.Free)*rate-m.Part)/minute, 0)
 }

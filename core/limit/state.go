@@ -60,8 +60,8 @@ func (c *Claim) Grant(states []*State) {
 // never returns the refusal of a claim that no state of its subjects admits; nil for none.
 func (c *Claim) never() *Refusal {
 	for i := range c.Subjects {
-		if s := &c.Subjects[i]; s.Figures[Tokens] > 0 && c.Tokens > MostTokens {
-			return &Refusal{Scope: s.Scope, Metric: Tokens, Limit: MostTokens, Asked: c.Of(Tokens), Never: true}
+		if s := &c.Subjects[i]; s.Figures[Tokens] > 0 && c.Tokens > MaxTokens {
+			return &Refusal{Scope: s.Scope, Metric: Tokens, Limit: MaxTokens, Asked: c.Of(Tokens), Never: true}
 		}
 	}
 	for i := range c.Subjects {

@@ -98,7 +98,7 @@ func (p Price) Charge(c *ledger.Charge) {
 }
 
 // Most is an upper bound of Cost, in nano-dollars, for usage of at most so many input
-// and output tokens of any class, up to amount.Exact. Images are for MostImages.
+// and output tokens of any class, up to amount.Exact. Images are for MaxImages.
 func (p Price) Most(inputTokens, outputTokens int64) int64 {
 	inputTokens, outputTokens = max(inputTokens, 0), max(outputTokens, 0)
 	most := p.most(inputTokens, outputTokens)
@@ -110,8 +110,8 @@ func (p Price) Most(inputTokens, outputTokens int64) int64 {
 	return most
 }
 
-// MostImages is an upper bound of what n images cost, of any size and quality.
-func (p Price) MostImages(n int64) int64 {
+// MaxImages is an upper bound of what n images cost, of any size and quality.
+func (p Price) MaxImages(n int64) int64 {
 	most := p.Image
 	for _, v := range p.Variants {
 		most = max(most, v.Image)

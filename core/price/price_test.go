@@ -195,7 +195,7 @@ func TestImages(t *testing.T) {
 		{"1024x1792", "hd", 120, "i/1024x1792/hd"}, {"256x256", "", 16, "i/256x256/"},
 	} {
 		got := p.ForImage(c.size, c.quality)
-		if cost := got.Cost(ledger.Usage{Images: 2}); cost != 2*c.want || got.ID != c.id || cost > p.MostImages(2) {
+		if cost := got.Cost(ledger.Usage{Images: 2}); cost != 2*c.want || got.ID != c.id || cost > p.MaxImages(2) {
 			t.Errorf("%s %s: %d as %s", c.size, c.quality, cost, got.ID)
 		}
 	}

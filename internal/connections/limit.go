@@ -17,10 +17,10 @@ import (
 type Config struct {
 	// Most is how many may be open at once; 0 is any number.
 	Most int
-	// MostPerAddress is how many may be open from one address, for which an IPv6 network of
+	// MaxPerAddress is how many may be open from one address, for which an IPv6 network of
 	// 64 bits counts as one; 0 is any number.
-	MostPerAddress int
-	// Exempt are networks to which MostPerAddress does not apply: those of proxies, whose
+	MaxPerAddress int
+	// Exempt are networks to which MaxPerAddress does not apply: those of proxies, whose
 	// connections are of many callers.
 	Exempt []netip.Prefix
 	// Refused, if set, is called with the limit's name for each connection that is refused.
@@ -93,7 +93,7 @@ func (l *listener) admit(address netip.Addr) Limit {
 	switch {
 	case l.config.Most > 0 && l.open >= l.config.Most:
 		return InAll
-	case address.IsValid() && l.config.MostPerAddress > 0 && l.from[address] >= l.config.MostPerAddress:
+	case address.IsValid() && l.config.MaxPerAddress > 0 && l.from[address] >= l.config.MaxPerAddress:
 		return PerAddress
 	}
 	l.open++

@@ -58,12 +58,12 @@ func TestLimits(t *testing.T) {
 	}{
 		"none":                {connections.Config{}, "10.0.0.1 10.0.0.1 10.0.0.1", "", 3},
 		"in all":              {connections.Config{Most: 2}, "10.0.0.1 10.0.0.2 unix", "all", 2},
-		"per address":         {connections.Config{MostPerAddress: 2}, "10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.1 10.0.0.2", "address", 4},
-		"IPv4 within IPv6":    {connections.Config{MostPerAddress: 1}, "10.0.0.1 ::ffff:10.0.0.1", "address", 1},
-		"a network of IPv6":   {connections.Config{MostPerAddress: 1}, "2001:db8::1 2001:db8::ffff:1 2001:db8:0:1::1", "address", 2},
-		"trusted proxies":     {connections.Config{MostPerAddress: 1, Exempt: proxies}, "10.1.0.1 10.1.0.1 10.2.0.1 10.2.0.1", "address", 3},
+		"per address":         {connections.Config{MaxPerAddress: 2}, "10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.1 10.0.0.2", "address", 4},
+		"IPv4 within IPv6":    {connections.Config{MaxPerAddress: 1}, "10.0.0.1 ::ffff:10.0.0.1", "address", 1},
+		"a network of IPv6":   {connections.Config{MaxPerAddress: 1}, "2001:db8::1 2001:db8::ffff:1 2001:db8:0:1::1", "address", 2},
+		"trusted proxies":     {connections.Config{MaxPerAddress: 1, Exempt: proxies}, "10.1.0.1 10.1.0.1 10.2.0.1 10.2.0.1", "address", 3},
 		"trusted proxies all": {connections.Config{Most: 1, Exempt: proxies}, "10.1.0.1 10.1.0.1", "all", 1},
-		"unix sockets":        {connections.Config{MostPerAddress: 1}, strings.Repeat("unix ", 2), "", 2},
+		"unix sockets":        {connections.Config{MaxPerAddress: 1}, strings.Repeat("unix ", 2), "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var refusals []string
@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 func TestRoomComesBack(t *testing.T) {
 	refused := 0
 	q := &queue{from: addresses(strings.Repeat("10.0.0.1 ", 8))}
-	l := connections.NewListener(q, connections.Config{Most: 2, MostPerAddress: 1, Refused: func(connections.Limit, net.Addr) { refused++ }})
+	l := connections.NewListener(q, connections.Config{Most: 2, MaxPerAddress: 1, Refused: func(connections.Limit, net.Addr) { refused++ }})
 	for range 8 {
 		c, err := l.Accept()
 		if err != nil {

@@ -31,8 +31,8 @@ type ChatSchema struct {
 	Words map[string][]string `json:"words"`
 	// CallID is the pattern of identifiers of tool calls; empty for any.
 	CallID string `json:"call_id"`
-	// MostChoices is the most that n may be; 0 is any.
-	MostChoices float64 `json:"most_choices"`
+	// MaxChoices is the most that n may be; 0 is any.
+	MaxChoices float64 `json:"most_choices"`
 }
 
 // commonTypes are the objects that are alike wherever they are.
@@ -82,8 +82,8 @@ func (s *ChatSchema) Check(body []byte) (wrong []string) {
 	}
 	c := chatCheck{schema: s}
 	c.object("body", "", s.Body, value)
-	if n, _ := value["n"].(float64); s.MostChoices > 0 && n > s.MostChoices {
-		c.wrongf("n: %v is more than %v", n, s.MostChoices)
+	if n, _ := value["n"].(float64); s.MaxChoices > 0 && n > s.MaxChoices {
+		c.wrongf("n: %v is more than %v", n, s.MaxChoices)
 	}
 	return c.wrong
 }

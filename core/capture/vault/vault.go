@@ -14,10 +14,10 @@ import (
 const (
 	// DefaultKeep is how long bodies are kept.
 	DefaultKeep = 7 * 24 * time.Hour
-	// MostKeep is the longest that they can be kept.
-	MostKeep = 30 * 24 * time.Hour
-	// LeastKeep is the shortest.
-	LeastKeep = time.Hour
+	// MaxKeep is the longest that they can be kept.
+	MaxKeep = 30 * 24 * time.Hour
+	// MinKeep is the shortest.
+	MinKeep = time.Hour
 
 	// budget bounds the memory of captures, until they are written.
 	budget = 64 << 20

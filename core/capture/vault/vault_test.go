@@ -116,7 +116,7 @@ func (c *counts) want(t *testing.T, kept, dropped, failed int) {
 
 // take captures a request with that body.
 func take(v *vault.Vault, number int64, body string) {
-	c := v.Begin(&capture.Rule{Until: time.Now().Add(time.Hour), MaxBytes: capture.MostBytes})
+	c := v.Begin(&capture.Rule{Until: time.Now().Add(time.Hour), MaxBytes: capture.MaxBytes})
 	c.Add(capture.CallerRequest, "chat_completions", []byte(body))
 	v.Keep(c, 1, number, "key_1")
 }

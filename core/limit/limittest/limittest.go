@@ -285,9 +285,9 @@ func allOrNone(s *Site) {
 func impossible(s *Site) {
 	who := key(limit.Limits{RequestsPerMinute: 1, TokensPerMinute: 4, Budgets: month(10).Budgets})
 	for most, metric := range map[limit.Amount]limit.Metric{
-		{Tokens: limit.MostTokens + 1}:          limit.Tokens,
-		{Tokens: limit.MostTokens + 1, Cost: 1}: limit.Tokens,
-		{Cost: 11}:                              limit.Money,
+		{Tokens: limit.MaxTokens + 1}:          limit.Tokens,
+		{Tokens: limit.MaxTokens + 1, Cost: 1}: limit.Tokens,
+		{Cost: 11}:                             limit.Money,
 	} {
 		for _, c := range s.Cores {
 			if r, refusal := c.Ask(who, most); refusal == nil || !refusal.Never || refusal.Metric != metric || refusal.After != 0 {

@@ -94,7 +94,7 @@ func storesAgree(t *rapid.T, url string, lossy bool) {
 	if !lossy {
 		rates, ofModel = rapid.SampledFrom([]int64{0, 1, 2}).Draw(t, "tokens a minute"), rapid.SampledFrom([]int64{0, 3}).Draw(t, "of the model")
 		figures = append(figures, rapid.SampledFrom([]int64{
-			math.MinInt64, -1 << 53, limit.MostTokens, limit.MostTokens + 1, 5e15, 4_500_000 * limit.Dollar, 9_000_000 * limit.Dollar,
+			math.MinInt64, -1 << 53, limit.MaxTokens, limit.MaxTokens + 1, 5e15, 4_500_000 * limit.Dollar, 9_000_000 * limit.Dollar,
 			amount.Exact, amount.Exact + 1, 1 << 61, math.MaxInt64 - 1, math.MaxInt64,
 		}))
 	}

@@ -25,7 +25,7 @@ func TestSharesNameTheWholeLimit(t *testing.T) {
 		{limit.Refusal{Scope: limit.Key, Metric: limit.Money, Period: limit.Day, Limit: 5, Asked: 8, Never: true}, limit.Refusal{Limit: 10, Share: 5, After: time.Second}},
 		{limit.Refusal{Scope: limit.Key, Metric: limit.Money, Period: limit.Day, Limit: 5, Asked: 11, Never: true}, limit.Refusal{Limit: 10, Share: 5, Never: true}},
 		{limit.Refusal{Scope: limit.Owner, Metric: limit.Requests, Limit: 7}, limit.Refusal{Limit: 7}},
-		{limit.Refusal{Scope: limit.Key, Metric: limit.Tokens, Limit: limit.MostTokens, Never: true}, limit.Refusal{Limit: limit.MostTokens, Never: true}},
+		{limit.Refusal{Scope: limit.Key, Metric: limit.Tokens, Limit: limit.MaxTokens, Never: true}, limit.Refusal{Limit: limit.MaxTokens, Never: true}},
 	} {
 		got := c.refusal
 		nameWhole(&got, full)

@@ -25,7 +25,7 @@ return {m.f, m.p, m.b, m.r}`)
 
 // extremes are figures that leave an int64 or a floating-point number when they are
 // multiplied or added.
-var extremes = []int64{limit.Most - 1, limit.Most, limit.MostTokens, limit.MostTokens + 1, 1 << 40, 5e15, amount.Exact - 1, amount.Exact}
+var extremes = []int64{limit.MaxFigure - 1, limit.MaxFigure, limit.MaxTokens, limit.MaxTokens + 1, 1 << 40, 5e15, amount.Exact - 1, amount.Exact}
 
 // The scripts reckon as limit.Meter does, to the last microsecond, and no figure locks a
 // meter for more than a day.
@@ -49,7 +49,7 @@ func TestScriptsReckonAsMeters(t *testing.T) {
 		at := int64(now)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			at += min(figure("pause", 100_000_000), 100_000_000)
-			rate := rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, limit.Most)).Draw(t, "rate")
+			rate := rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, limit.MaxFigure)).Draw(t, "rate")
 			if m.Rate > 0 && rapid.IntRange(0, 3).Draw(t, "same") > 0 {
 				rate = m.Rate
 			}

@@ -3,7 +3,7 @@
 //
 // Texts of every kind are counted by the tokenizer of internal/tokens: messages, thinking, tool
 // calls (name and arguments), tool results, the schemas of tools and of the response format;
-// exactly up to tokens.MostExact bytes of a request or an answer, and in proportion behind them.
+// exactly up to tokens.MaxExact bytes of a request or an answer, and in proportion behind them.
 // Nothing is counted for roles and framing. Media cost what the table says:
 //
 //	image   tokens.Image of its pixels; 85 where they are not known (url, file id)
@@ -40,7 +40,7 @@ type Input struct {
 func (in *Input) Total() int64 { return int64(in.Text + in.Image + in.Audio) }
 
 // Of counts the tokens of a request that is decoded (protocol/deferred).
-func Of(req *genwayv1.GenerateTextRequest) Input { return Estimate(req, tokens.MostExact) }
+func Of(req *genwayv1.GenerateTextRequest) Input { return Estimate(req, tokens.MaxExact) }
 
 // Estimate does so exactly for so many bytes of its texts, and in proportion for the rest.
 func Estimate(req *genwayv1.GenerateTextRequest, exact int) Input {
