@@ -33,7 +33,7 @@ var generateContent = Protocol{
 		Listing:           listing.Gemini,
 		// Not documented; Vertex AI and the Gemini API refuse each other's ("Thought signature is not valid").
 		BindsSeals: true,
-		Turns:      "contents",
+		Turns:      Turns{Member: "contents", Role: "model", Signed: []string{`"thoughtSignature"`, `"thought_signature"`}},
 		// Google's page on thought signatures.
 		UnsignedCall: "skip_thought_signature_validator",
 	},

@@ -37,7 +37,7 @@ var messagesProtocol = Protocol{
 		Foreign:           unsigned,
 		// To an Anthropic organisation, an AWS account or a Google Cloud project (BetaThinkingDroppedInputTransformation).
 		BindsSeals: true,
-		Turns:      "messages",
+		Turns:      Turns{Member: "messages", Role: "assistant", Signed: []string{`"signature"`, `"redacted_thinking"`}},
 		Listing:    listing.Anthropic,
 	},
 	Models: &Models{

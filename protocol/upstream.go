@@ -31,8 +31,8 @@ type Upstream struct {
 	// NamesAccounts reports that encrypted values name the account that made them in each body, since callers return
 	// them as they are. Those of other protocols do so in translated bodies alone.
 	NamesAccounts bool
-	// Turns is the member of a body with the turns whose signatures pass unread and name no account.
-	Turns string
+	// Turns are the turns of a body whose signatures pass unread and name no account.
+	Turns Turns
 	// UnsignedCall takes the place of the signature of a tool call that is left out, where upstreams refuse a call
 	// without one.
 	UnsignedCall string
@@ -90,4 +90,14 @@ func (p *Protocol) main() *Binding {
 		return b
 	}
 	return p.binding(Draw)
+}
+
+// Turns are where a body has the turns of a conversation, and which of them are signed. The zero value has none.
+type Turns struct {
+	// Member is the member with the list of turns.
+	Member string
+	// Role is the role of the model's turns.
+	Role string
+	// Signed are the words, quoted, of which a signed turn of the model contains one.
+	Signed []string
 }

@@ -167,14 +167,14 @@ func whereMade(targets []Target, head *genwayv1.GenerateTextRequest) []Target {
 // texts, as for the next turns if the answer is signed. Where a member besides the texts changes from turn to turn, as a
 // breakpoint of the cache does, the hash does not. "" stands for any other request.
 func beginning(head *genwayv1.GenerateTextRequest) string {
-	list := protocol.Of(head.GetWire().GetProtocol()).Upstream.Turns
-	if list == "" {
+	turns := protocol.Of(head.GetWire().GetProtocol()).Upstream.Turns
+	if turns.Member == "" {
 		return ""
 	}
 	texts, found, signed := sha256.New(), false, false
-	member.Edit(member.Value(head.GetWire().GetJson(), list), func(depth int, name, value []byte) member.Change {
+	member.Edit(member.Value(head.GetWire().GetJson(), turns.Member), func(depth int, name, value []byte) member.Change {
 		if depth == 1 {
-			signed = signed || isSigned(value)
+			signed = signed || isSigned(value, turns)
 		}
 		if !signed && len(value) > 0 && value[0] == '"' {
 			switch string(name) {
@@ -191,15 +191,8 @@ func beginning(head *genwayv1.GenerateTextRequest) string {
 	return string(texts.Sum(nil))
 }
 
-// isSigned reports whether a turn of the model may have a signature.
-func isSigned(turn []byte) bool {
-	switch member.Raw(member.Value(turn, "role")).String() {
-	case "assistant", "model":
-		for _, name := range []string{`"signature"`, `"redacted_thinking"`, `"thoughtSignature"`, `"thought_signature"`} {
-			if bytes.Contains(turn, []byte(name)) {
-				return true
-			}
-		}
-	}
-	return false
+// isSigned reports whether a turn is the model's and may have a signature.
+func isSigned(turn []byte, of protocol.Turns) bool {
+	return member.Raw(member.Value(turn, "role")).String() == of.Role &&
+		slices.ContainsFunc(of.Signed, func(word string) bool { return bytes.Contains(turn, []byte(word)) })
 }
