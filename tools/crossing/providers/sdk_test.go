@@ -23,6 +23,7 @@ import (
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/clouds"
 )
 
@@ -147,7 +148,7 @@ func genway(t *testing.T, upstream string, at *place, model string, caller seen,
 	var err error
 	if streamed {
 		completed := false
-		err = made.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		err = made.StreamGenerateText(t.Context(), deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			completed = completed || ev.GetCompleted() != nil
 			return nil
 		})
@@ -155,7 +156,7 @@ func genway(t *testing.T, upstream string, at *place, model string, caller seen,
 			t.Error("genway: the stream is not complete")
 		}
 	} else {
-		_, err = made.GenerateText(t.Context(), req)
+		_, err = made.GenerateText(t.Context(), deferred.New(req))
 	}
 	if err != nil {
 		t.Errorf("genway: %v", err)
