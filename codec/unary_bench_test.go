@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkUnary compares unary answers, decoded and encoded as such, with the same by way of
-// the stream decoders and encoders (decision 37). The stream has one frame a part, the fewest
+// the stream decoders and encoders (decision 32). The stream has one frame a part, the fewest
 // that its protocol allows; a stream of generateContent is decoded from one frame, the body.
 func BenchmarkUnary(b *testing.B) {
 	answer := &genwayv1.GenerateTextResponse{

@@ -21,8 +21,8 @@ type Log struct {
 }
 
 // Logger returns the log, on standard error, and what must be called at the end so that
-// its last lines are written. A log that cannot be written holds up no request and ends no process
-// (decision 71): from now on SIGPIPE, which a pipe without a reader sends, does nothing.
+// its last lines are written. A log that cannot be written holds up no request and ends no process:
+// from now on SIGPIPE, which a pipe without a reader sends, does nothing.
 func (l Log) Logger() (*slog.Logger, func()) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return l.LoggerTo(os.Stderr)
