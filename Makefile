@@ -47,9 +47,9 @@ BUILDFLAGS := -trimpath -tags=grpcnotrace
 export GOFLAGS := $(strip $(GOFLAGS) $(BUILDFLAGS))
 PLAIN := CGO_ENABLED=0
 
-BUF := $(PLAIN) $(GO) tool -modfile=tools/buf/go.mod buf
-LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
-VULN := tool -modfile=$(CURDIR)/tools/vuln/go.mod govulncheck
+BUF := $(PLAIN) $(GO) tool -modfile=test/tools/buf/go.mod buf
+LINT := tool -modfile=$(CURDIR)/test/tools/lint/go.mod golangci-lint
+VULN := tool -modfile=$(CURDIR)/test/tools/vuln/go.mod govulncheck
 # The contract as it was last promised: what `breaking` compares with.
 BASELINE := proto/baseline.binpb
 
@@ -58,7 +58,7 @@ GOVULNDB ?= https://vuln.go.dev
 
 # The race detector needs a C compiler. Go turns cgo off where it finds none. It does not watch
 # the memory of SQLite, which is C translated to Go and locks for itself: watching it takes most
-# of the time of core/store's tests. conformance/server builds the programs with the same flags.
+# of the time of core/store's tests. test/conformance/server builds the programs with the same flags.
 # Only a package without generic code may go unwatched: the linker keeps one of the copies of a
 # generic function, and an unwatched one of sync/atomic hides from the detector what it orders.
 CGO = $(shell $(GO) env CGO_ENABLED)
@@ -113,38 +113,38 @@ breaking-baseline: ## Promise the contract as it is now (at a release)
 
 .PHONY: test-deps
 test-deps: ## Install the servers that the tests run, where they are missing
-	@scripts/test-deps
+	@test/scripts/test-deps
 
 .PHONY: check
 check: ## Check formatting, vet, and run the tests that need no server, root or network: the inner loop
-	GO=$(GO) scripts/check
+	GO=$(GO) test/scripts/check
 
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
-# conformance/programs, chaos and observability go without the race detector, and four of their cases at once: most wait.
+# test/conformance/programs, chaos and observability go without the race detector, and four of their cases at once: most wait.
 # test runs the tests of packages of a module with flags; where FLAKY names a file, as in .ci/run, what fails
-# runs once more (scripts/rerun). The packages that take longest come first, so that none runs by itself at the end.
-test = $(if $(FLAKY),GO=$(GO) scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
+# runs once more (test/scripts/rerun). The packages that take longest come first, so that none runs by itself at the end.
+test = $(if $(FLAKY),GO=$(GO) test/scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
 
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(call test,.,./test/cases ./core/store ./cmd/genway ./...,$(RACE) -timeout=25m)
-	$(call test,conformance,$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)
-	GENWAY_TEST_TRANSPORT=tls1 $(call test,conformance,./anthropic,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
-	GENWAY_TEST_TRANSPORT=tls2 $(call test,conformance,./openai ./genai ./losses,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
-	$(PLAIN) $(call test,conformance,./programs ./chaos ./observability,-count=1 -parallel=4 -timeout=25m)
-	$(call test,bench,./...,$(RACE) -timeout=5m)
-	$(PLAIN) $(call test,tools/crossing,./...,-count=1 -timeout=5m)
+	$(call test,test/conformance,$$($(GO) list -C test/conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)
+	GENWAY_TEST_TRANSPORT=tls1 $(call test,test/conformance,./anthropic,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
+	GENWAY_TEST_TRANSPORT=tls2 $(call test,test/conformance,./openai ./genai ./losses,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
+	$(PLAIN) $(call test,test/conformance,./programs ./chaos ./observability,-count=1 -parallel=4 -timeout=25m)
+	$(call test,test/bench,./...,$(RACE) -timeout=5m)
+	$(PLAIN) $(call test,test/tools/crossing,./...,-count=1 -timeout=5m)
 	@$(RACE_NOTICE)
 
 .PHONY: conformance-tls
 conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs and chaos over TLS, with HTTP/1.1 and HTTP/2, and over cleartext HTTP/2
 	for transport in tls1 tls2 http2; do echo "over $$transport:"; \
-		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
+		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C test/conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of the console in README and docs, of the data of `genway demo`, by Chromium
-	GENWAY_SCREENSHOTS=$(CURDIR)/docs/console $(GO) test -C conformance -count=1 -tags=screenshots -run TestScreenshots ./console
+	GENWAY_SCREENSHOTS=$(CURDIR)/docs/console $(GO) test -C test/conformance -count=1 -tags=screenshots -run TestScreenshots ./console
 
 .PHONY: chart
 chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of two Kubernetes versions
@@ -153,20 +153,20 @@ chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of 
 
 .PHONY: chart-e2e
 chart-e2e: ## Install, upgrade and remove the chart in the cluster of KUBECONFIG (REGISTRY, TAG, STORE), or in a control plane of its own
-	@GO=$(GO) scripts/chart-e2e
+	@GO=$(GO) deploy/scripts/chart-e2e
 
 .PHONY: packages
 packages: ## Build a deb and an rpm of the three programs into bin/packages (GOARCH, VERSION)
-	@GO=$(GO) scripts/packages
+	@GO=$(GO) deploy/scripts/packages
 
 .PHONY: cross
 cross: ## Build the programs for each system and architecture of a release (TARGETS=GOOS/GOARCH…)
-	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" scripts/cross
+	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" deploy/scripts/cross
 
 .PHONY: release-check
 release-check: ## Hold .goreleaser.yaml, the release workflow and the licences of all dependencies to what a release needs
 	$(GO) test -C deploy/release/test -count=1 ./...
-	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; GO=$(GO) scripts/licences "$$dir"
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; GO=$(GO) deploy/scripts/licences "$$dir"
 
 .PHONY: compose
 compose: ## Hold deploy/compose to the Compose Specification and to what it refers to, and run its services (Linux, root)
@@ -174,45 +174,45 @@ compose: ## Hold deploy/compose to the Compose Specification and to what it refe
 
 .PHONY: collector
 collector: ## Run deploy/observability/collector.yaml by an OpenTelemetry collector, between the programs and a receiver
-	$(GO) build -C tools/collector -o $(CURDIR)/bin/collector .
-	GENWAY_COLLECTOR=$(CURDIR)/bin/collector $(GO) test -C conformance -count=1 -timeout=10m -run '^TestCases$$/^O22$$' -v ./observability
+	$(GO) build -C test/tools/collector -o $(CURDIR)/bin/collector .
+	GENWAY_COLLECTOR=$(CURDIR)/bin/collector $(GO) test -C test/conformance -count=1 -timeout=10m -run '^TestCases$$/^O22$$' -v ./observability
 
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
-	$(GO) run ./tools/mutate -run '$(MUTANTS)'
+	$(GO) run ./test/tools/mutate -run '$(MUTANTS)'
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME
-	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz $(PKGS)
+	GO=$(GO) FUZZTIME=$(FUZZTIME) test/scripts/fuzz $(PKGS)
 
 .PHONY: bench
 bench: build ## Measure the gateway beside Go's reverse proxy and others (BENCH=quick: in five minutes)
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
-	bin/bench run -programs bin -peers bench/peers.yaml $(if $(filter quick,$(BENCH)),-quick -results bench/results/quick.jsonl,-results bench/results/bench.jsonl) $(BENCHFLAGS)
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
+	bin/bench run -programs bin -peers test/bench/peers.yaml $(if $(filter quick,$(BENCH)),-quick -results test/bench/results/quick.jsonl,-results test/bench/results/bench.jsonl) $(BENCHFLAGS)
 
 .PHONY: bench-docs
 bench-docs: ## Write the results of the last make bench into docs/performance.md
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
-	bin/bench report -write docs/performance.md bench/results/bench.jsonl
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
+	bin/bench report -write docs/performance.md test/bench/results/bench.jsonl
 
 .PHONY: bench-growth
 bench-growth: ## Measure what grows with keys, routes, rows of the ledger and limits (SIZES=1,100,10000,1000000)
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench growth $(if $(SIZES),-sizes $(SIZES)) $(BENCHFLAGS)
 
 .PHONY: bench-scale
 bench-scale: ## Measure what one PostgreSQL and one Redis or Valkey, which all cores share, can do
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench scale $(BENCHFLAGS)
 
 .PHONY: bench-pages
 bench-pages: ## Measure the console's pages on a ledger of ten million rows (ROWS), on SQLite and PostgreSQL: 8 GB of disk, a quarter of an hour
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench pages $(if $(ROWS),-rows $(ROWS)) $(BENCHFLAGS)
 
 .PHONY: bench-viewer
 bench-viewer: build ## Measure what a viewer of the live tail costs at 500 requests a second (two minutes, an idle machine)
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench viewer -programs bin $(BENCHFLAGS)
 
 .PHONY: bench-telemetry-pairs
@@ -222,48 +222,48 @@ bench-telemetry-pairs: ## Measure the same in one process, in short slices in tu
 
 .PHONY: bench-telemetry
 bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with runs without them
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench telemetry -programs bin -results bin/bench-telemetry.jsonl $(BENCHFLAGS)
 
 .PHONY: bench-soak
 bench-soak: build ## Hold 2,000 streams open for five minutes, on each form of the gateway
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench soak -programs bin -results bin/bench-soak.jsonl $(BENCHFLAGS)
 
 .PHONY: bench-hostile
 bench-hostile: ## Flood each port from a stranger (HOSTILE seconds each) beside a healthy caller
 	@echo "| flood | connections ended | p99 of a healthy caller | calls of it that were shed | memory, at most | memory, afterwards |"
 	@echo "|---|---|---|---|---|---|"
-	@GENWAY_HOSTILE_SECONDS=$(HOSTILE) $(GO) test -C conformance -count=1 -timeout=60m -v -run '^TestCases$$/^N[23]$$' ./programs \
+	@GENWAY_HOSTILE_SECONDS=$(HOSTILE) $(GO) test -C test/conformance -count=1 -timeout=60m -v -run '^TestCases$$/^N[23]$$' ./programs \
 		| sed -n -e 's/^.*\.go:[0-9]*: \(| .* |\)$$/\1/p' -e 's/^=== RUN *\(TestCases.*\)/| **\1** | | | | | |/p' -e '/\.go:/{/: | /!p}' -e '/FAIL/p'
 
 .PHONY: bench-overload
 bench-overload: build ## Offer five times the capacity, and say what is left of the goodput
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench overload -programs bin $(BENCHFLAGS)
 
 .PHONY: bench-profile
 bench-profile: ## Say where the gateway's time goes
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	bin/bench profile $(BENCHFLAGS)
 
 .PHONY: allocs
 allocs: ## Fail when the hot stages allocate more than their baseline
-	$(PLAIN) $(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(PLAIN) $(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	$(PLAIN) bin/bench allocs
 
 .PHONY: allocs-baseline
 allocs-baseline: ## Write the baseline of what the hot stages allocate
-	$(PLAIN) $(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(PLAIN) $(GO) build -C test/bench -o $(CURDIR)/bin/bench .
 	$(PLAIN) bin/bench allocs -update
 
 .PHONY: image
 image: ## Build the images for amd64 and arm64 into bin/images without a container engine, twice, and run one (root, buildah)
-	scripts/image
+	deploy/scripts/image
 
 .PHONY: binaries
 binaries: ## Fail when a command is larger than its bound
-	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" scripts/binaries
+	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" deploy/scripts/binaries
 
 .PHONY: microbench
 microbench: ## Run the benchmarks of PKGS
@@ -278,18 +278,18 @@ cover: ## Write cover.html: what the tests reach
 .PHONY: cases
 cases: test-deps ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
-	$(GO) build -C tools/collector -o $(CURDIR)/bin/collector .
+	$(GO) build -C test/tools/collector -o $(CURDIR)/bin/collector .
 	{ $(GO) test $(RACE) -count=1 -timeout=15m -json -run='^TestCases$$' ./test/cases/... || true; \
 		GENWAY_COLLECTOR=$(CURDIR)/bin/collector \
-		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
+		$(GO) test -C test/conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
 		| $(GO) run ./test/cases/report -o docs/cases.md
 
 .PHONY: chaos
 chaos: test-deps ## Hold the gateway to its promises under faults (REQUESTS, ROUNDS of kill -9, IMAGES)
 	GENWAY_CHAOS_REQUESTS=$(REQUESTS) GENWAY_CHAOS_ROUNDS=$(ROUNDS) \
-		$(GO) test -C conformance -count=1 -timeout=90m -v ./chaos
-	GENWAY_CASES_IMAGES=$(IMAGES) $(GO) test -C conformance -count=1 -timeout=30m -v -run='^TestCases$$/^K8$$' ./programs
-	GENWAY_CASES_HUNG=long $(GO) test -C conformance -count=1 -timeout=10m -v -run='^TestCases$$/^N51$$' ./programs
+		$(GO) test -C test/conformance -count=1 -timeout=90m -v ./chaos
+	GENWAY_CASES_IMAGES=$(IMAGES) $(GO) test -C test/conformance -count=1 -timeout=30m -v -run='^TestCases$$/^K8$$' ./programs
+	GENWAY_CASES_HUNG=long $(GO) test -C test/conformance -count=1 -timeout=10m -v -run='^TestCases$$/^N51$$' ./programs
 
 .PHONY: versions
 versions: ## Run edges and cores of this version with those of another (OTHER=REF: a commit or tag)
@@ -299,23 +299,23 @@ versions: ## Run edges and cores of this version with those of another (OTHER=RE
 	tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; mkdir "$$tmp/source"; \
 	git archive "$(OTHER)" | tar -x -C "$$tmp/source"; \
 	$(GO) build -C "$$tmp/source" -o "$$tmp/bin/" ./cmd/...; \
-	GENWAY_OTHER_BIN="$$tmp/bin" $(GO) test -C conformance -count=1 -timeout=15m -v ./versions
+	GENWAY_OTHER_BIN="$$tmp/bin" $(GO) test -C test/conformance -count=1 -timeout=15m -v ./versions
 
 .PHONY: network
 network: ## Put an edge and two cores on hosts of their own, with partitions, loss and delay (Linux, root)
-	GENWAY_NETWORK=long $(GO) test -C conformance -count=1 -timeout=15m -v ./network
+	GENWAY_NETWORK=long $(GO) test -C test/conformance -count=1 -timeout=15m -v ./network
 
 .PHONY: roll
 roll: ## Restart cores, edges and both under load: no request fails, each stream ends whole
-	GENWAY_ROLL=full $(GO) test -C conformance -count=1 -timeout=15m -v ./roll
+	GENWAY_ROLL=full $(GO) test -C test/conformance -count=1 -timeout=15m -v ./roll
 
 .PHONY: cluster
 cluster: test-deps ## Put a whole cluster into a storm and write docs/cluster.md (RATE, STREAMS, DURATION; Linux, root)
-	scripts/cluster full
+	test/scripts/cluster full
 
 .PHONY: cluster-short
 cluster-short: test-deps ## The same in some four minutes, which writes nothing
-	scripts/cluster short
+	test/scripts/cluster short
 
 .PHONY: faults
 faults: ## Run the fault table and write docs/faults.md
@@ -327,7 +327,7 @@ captures: ## Replay requests of real clients (CAPTURES=DIR)
 		echo "SKIPPED: no captures at $(CAPTURES); name their folder with CAPTURES=DIR" >&2; exit 0; \
 	fi; \
 	GENWAY_CAPTURES=$(abspath $(CAPTURES)) \
-		$(GO) test -C conformance -count=1 -tags=captures -run='^TestCaptures$$' -v ./captures \
+		$(GO) test -C test/conformance -count=1 -tags=captures -run='^TestCaptures$$' -v ./captures \
 		| tee /dev/stderr | grep "^--- PASS: TestCaptures" >/dev/null \
 		|| { echo "captures: TestCaptures did not pass" >&2; exit 1; }
 
@@ -336,14 +336,14 @@ replay: ## Play recorded exchanges through a gateway, and through places (REPLAY
 	@if [ ! -d "$(REPLAY)" ] || [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no replay program at $(REPLAY) or no corpus at $(CORPUS); name them with REPLAY=DIR CORPUS=FILE" >&2; exit 0; \
 	fi; \
-	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) scripts/replay
+	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) test/scripts/replay
 
 .PHONY: crossing
 crossing: ## Carry recorded exchanges across protocols, judged by SDKs (CORPUS=FILE)
 	@if [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no corpus at $(CORPUS); name it with CORPUS=FILE" >&2; exit 0; \
 	fi; \
-	$(GO) test -C tools/crossing . && $(GO) run -C tools/crossing . -corpus $(abspath $(CORPUS))
+	$(GO) test -C test/tools/crossing . && $(GO) run -C test/tools/crossing . -corpus $(abspath $(CORPUS))
 
 .PHONY: openresponses
 openresponses: ## Run the compliance suite of Open Responses (OPENRESPONSES=DIR; needs npm)
@@ -351,34 +351,34 @@ openresponses: ## Run the compliance suite of Open Responses (OPENRESPONSES=DIR;
 		echo "SKIPPED: no compliance suite at $(OPENRESPONSES), or no npm; name its folder with OPENRESPONSES=DIR" >&2; exit 0; \
 	fi; \
 	OPENRESPONSES=$(abspath $(OPENRESPONSES)) \
-		$(GO) test -C conformance -count=1 -tags=openresponses -run='^TestSuite$$' -v ./openresponses
+		$(GO) test -C test/conformance -count=1 -tags=openresponses -run='^TestSuite$$' -v ./openresponses
 
 .PHONY: engine
 engine: ## Put a real engine, llama-server, behind the gateway
-	@if ! command=$$(scripts/engine); then \
+	@if ! command=$$(test/scripts/engine); then \
 		echo "SKIPPED: no llama-server to be had; nothing was tested against a real engine" >&2; exit 0; \
 	fi; \
-	ENGINE="$$command" $(GO) test -C conformance -count=1 -tags=engine ./engine/...
+	ENGINE="$$command" $(GO) test -C test/conformance -count=1 -tags=engine ./engine/...
 
 ## The rest
 
 .PHONY: lint
 lint: proto-lint ## Lint everything: vet, golangci-lint, buf
 	$(GO) vet ./...
-	$(GO) vet -C conformance ./...
-	$(GO) vet -C bench ./...
-	$(GO) vet -C tools/crossing ./...
+	$(GO) vet -C test/conformance ./...
+	$(GO) vet -C test/bench ./...
+	$(GO) vet -C test/tools/crossing ./...
 	$(GO) $(LINT) run
-	cd conformance && $(GO) $(LINT) run
-	cd bench && $(GO) $(LINT) run
-	cd tools/crossing && $(GO) $(LINT) run
-	cd examples/client-go && $(GO) $(LINT) run
+	cd test/conformance && $(GO) $(LINT) run
+	cd test/bench && $(GO) $(LINT) run
+	cd test/tools/crossing && $(GO) $(LINT) run
+	cd docs/examples/client-go && $(GO) $(LINT) run
 
 .PHONY: fmt
 fmt: ## Format Go and .proto files
 	$(GO) $(LINT) fmt
-	cd conformance && $(GO) $(LINT) fmt
-	cd bench && $(GO) $(LINT) fmt
+	cd test/conformance && $(GO) $(LINT) fmt
+	cd test/bench && $(GO) $(LINT) fmt
 	$(BUF) format -w --path proto/genway
 
 .PHONY: vuln
@@ -391,7 +391,7 @@ vuln: ## Look for known vulnerabilities (asks GOVULNDB, by default https://vuln.
 
 .PHONY: outdated
 outdated: ## List newer versions of direct dependencies, of all modules
-	@for dir in . conformance bench examples/client-go $(dir $(wildcard tools/*/go.mod)); do \
+	@for dir in . test/conformance test/bench docs/examples/client-go $(dir $(wildcard test/tools/*/go.mod)); do \
 		$(GO) list -C $$dir -m -u -e -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all; \
 	done | sort -u
 

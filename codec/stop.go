@@ -20,7 +20,7 @@ const (
 // writes capitals), and the vendors whose word it is. Upstreams of one protocol say the words of another: engines
 // with an interface of several vendors, and gateways. The vendors' words are those of their SDKs (openai-go
 // ChatCompletionChoice.FinishReason, ResponseIncompleteDetails; @anthropic-ai/sdk BetaStopReason; genai
-// FinishReason; held by TestEnds in tools/crossing), and MODEL_ARMOR, MALFORMED_RESPONSE and
+// FinishReason; held by TestEnds in test/tools/crossing), and MODEL_ARMOR, MALFORMED_RESPONSE and
 // MISSING_THOUGHT_SIGNATURE, which the API of generateContent documents besides. The others are those of
 // OpenRouter, Mistral, TGI, Together (eos), vLLM, DeepSeek, Z.ai and Cohere (COMPLETE). None but the words about
 // content mean that content was filtered (case T6).

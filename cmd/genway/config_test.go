@@ -106,7 +106,7 @@ func TestConfigCheck(t *testing.T) {
 // Each example of a provider is good, and has no warning.
 func TestCheckExamplesOfProviders(t *testing.T) {
 	for _, p := range provider.All {
-		file := filepath.Join("..", "..", "examples", "providers", p.Name+".yaml")
+		file := filepath.Join("..", "..", "docs", "examples", "providers", p.Name+".yaml")
 		command, err := program().Parse([]string{"config", "check", "--no-env", "--strict", file})
 		if err != nil {
 			t.Fatal(err)

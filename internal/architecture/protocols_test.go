@@ -41,7 +41,7 @@ var allowed = map[string]struct {
 // the made-up rows of the demo.
 var homes = []string{
 	"gen/", "protocol/", "codec/setting/", // the table has a column for each protocol
-	"codec/codectest/", "codec/translation/", "codec/carried/", "test/", "tools/", "conformance/", "bench/", "examples/",
+	"codec/codectest/", "codec/translation/", "codec/carried/", "test/", "docs/examples/",
 	"core/demo/",
 }
 

@@ -67,7 +67,7 @@ func TestRerun(t *testing.T) {
 				}
 			}
 			flaky := filepath.Join(dir, "flaky")
-			cmd := exec.CommandContext(t.Context(), "scripts/rerun", dir, "./a", "./b", "--", "-count=1")
+			cmd := exec.CommandContext(t.Context(), "test/scripts/rerun", dir, "./a", "./b", "--", "-count=1")
 			cmd.Dir, cmd.Env = "../..", append(os.Environ(), "FLAKY="+flaky)
 			for _, variable := range c.variables {
 				cmd.Env = append(cmd.Env, variable+"="+filepath.Join(dir, "first"))

@@ -47,7 +47,7 @@ func TestModulesShareVersions(t *testing.T) {
 		return found
 	}
 	root := versions("go.mod")
-	for _, file := range []string{"conformance/go.mod", "bench/go.mod", "tools/crossing/go.mod"} {
+	for _, file := range []string{"test/conformance/go.mod", "test/bench/go.mod", "test/tools/crossing/go.mod"} {
 		for module, version := range versions(file) {
 			if want := root[module]; want != "" && version != want {
 				t.Errorf("%s has %s %s, the root module %s: go get -C %s %[2]s@%[4]s", file, module, version, want, strings.TrimSuffix(file, "/go.mod"))

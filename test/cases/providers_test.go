@@ -123,7 +123,7 @@ func providerExamples(t *testing.T) {
 	var called strings.Builder
 	for _, p := range provider.All {
 		t.Run(p.Name, func(t *testing.T) {
-			file := filepath.Join("..", "..", "examples", "providers", p.Name+".yaml")
+			file := filepath.Join("..", "..", "docs", "examples", "providers", p.Name+".yaml")
 			c, err := config.Load(file, func(string) (string, bool) { return placeKey, true })
 			if err != nil {
 				t.Fatal(err)

@@ -32,8 +32,7 @@ func edited(t *testing.T, file, heading string, added int, names ...string) (dir
 	}
 	dir = t.TempDir()
 	for _, name := range append([]string{
-		"go.mod", "go.sum", "buf.yaml", "buf.gen.yaml", "proto", "gen", "codec", "protocol", "core", "internal", "sandbox", "telemetry", "gateway", "test",
-		"tools/buf", "tools/plugins", "docs",
+		"go.mod", "go.sum", "buf.yaml", "buf.gen.yaml", "proto", "gen", "codec", "protocol", "core", "internal", "sandbox", "telemetry", "gateway", "test", "docs",
 	}, names...) {
 		copyTo(t, filepath.Join(dir, name), filepath.Join(root, name))
 	}
@@ -52,7 +51,7 @@ func edited(t *testing.T, file, heading string, added int, names ...string) (dir
 func TestSetting(t *testing.T) {
 	// The field, its row of four lines, and a golden of three.
 	dir := edited(t, "CONTRIBUTING.md", "Example: a new setting", 8)
-	run(t, dir, "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate")
+	run(t, dir, "go", "tool", "-modfile=test/tools/buf/go.mod", "buf", "generate")
 	run(t, dir, "go", "run", "./codec/internal/wiregen", "-parameters", "core/config", "./codec/chat", "./codec/responses", "./codec/messages", "./codec/generatecontent")
 	run(t, dir, "go", "run", "./gateway/openapi/generate", "gateway/openapi")
 	run(t, dir, "go", "test", "-vet=off", "./codec/chat", "-run", "TestRequests", "-update")
@@ -76,7 +75,7 @@ func TestLimit(t *testing.T) {
 	if len(edits) > 8 {
 		t.Errorf("the example edits %d files", len(edits))
 	}
-	run(t, dir, "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate", "--clean=false", "--path", "proto/genway/admin/v1/key.proto", "proto")
+	run(t, dir, "go", "tool", "-modfile=test/tools/buf/go.mod", "buf", "generate", "--clean=false", "--path", "proto/genway/admin/v1/key.proto", "proto")
 	copyTo(t, filepath.Join(dir, "cmd", "genway", "images_test.go"), filepath.Join("testdata", "images_test.go"))
 	run(t, dir, "go", "test", "-vet=off", "./core/config", "./core/limit", "-run", "TestSchemaIsFresh|TestDocs|TestMemory", "-update")
 	run(t, dir, "go", "test", "-vet=off", "./console", "./cmd/genway", "-run", "TestEachLimit|TestImagesPerMinute")

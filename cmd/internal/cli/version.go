@@ -21,7 +21,7 @@ var version string
 // revision and commitTime are the commit's name and its time in RFC 3339, where the linker sets
 // them: a build outside of a checkout, as that of an image, has no stamp of the Go command.
 // modified says that files differed from the commit, unless it is empty or false.
-// scripts/revision gives all four. With a revision, the stamp of the Go command does not count.
+// deploy/scripts/revision gives all four. With a revision, the stamp of the Go command does not count.
 var revision, commitTime, modified string
 
 // build is what is known of how a program was built.

@@ -71,13 +71,13 @@ func TestDocs(t *testing.T) {
 		for _, note := range p.Notes {
 			fmt.Fprintf(&out, "- %s\n", note)
 		}
-		example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "providers", p.Name+".yaml"))
+		example, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "examples", "providers", p.Name+".yaml"))
 		if err != nil {
 			t.Fatalf("each provider has an example of its configuration, from which its test is made: %v", err)
 		}
 		_, yaml, _ := strings.Cut(string(example), "upstreams:\n")
 		yaml, _, _ = strings.Cut(yaml, "routes:\n")
-		fmt.Fprintf(&out, "\n[examples/providers/%[1]s.yaml](../examples/providers/%[1]s.yaml):\n\n```text\nupstreams:\n%[2]s```\n", p.Name, yaml)
+		fmt.Fprintf(&out, "\n[docs/examples/providers/%[1]s.yaml](examples/providers/%[1]s.yaml):\n\n```text\nupstreams:\n%[2]s```\n", p.Name, yaml)
 	}
 	file := filepath.Join("..", "..", "..", "docs", "providers.md")
 	got := bytes.ReplaceAll(out.Bytes(), []byte("\n\n\n"), []byte("\n\n"))

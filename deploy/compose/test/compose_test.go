@@ -61,7 +61,7 @@ func TestFile(t *testing.T) {
 // Genway's own services are built by a target of the Dockerfile, serve alone, and have variables
 // that the programs know.
 func TestServices(t *testing.T) {
-	dockerfile, err := os.ReadFile("../../../Dockerfile")
+	dockerfile, err := os.ReadFile("../../image/Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}

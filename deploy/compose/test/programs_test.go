@@ -42,7 +42,7 @@ var target = regexp.MustCompile(`(?m)^FROM \S+ AS (\S+)\n((?:[A-Z].*\n)*)`)
 // own returns one of Genway's programs as its target of the Dockerfile has it.
 func own(t *testing.T, binaries, name string) program {
 	t.Helper()
-	dockerfile, err := os.ReadFile("../../../Dockerfile")
+	dockerfile, err := os.ReadFile("../../image/Dockerfile")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestU21WhatIsReleasedIsWhole(t *testing.T) {
 		programs = append(programs, b.ID)
 	}
 	const licences = "dist-licences/third-party-licences.txt"
-	if len(project.Before.Hooks) != 1 || project.Before.Hooks[0] != "scripts/licences "+filepath.Dir(licences) {
+	if len(project.Before.Hooks) != 1 || project.Before.Hooks[0] != "deploy/scripts/licences "+filepath.Dir(licences) {
 		t.Errorf("the licences are not written before: %+v", project.Before.Hooks)
 	}
 	if len(project.Archives) != 1 || !slices.Equal(project.Archives[0].IDs, programs) {

@@ -113,7 +113,7 @@ func (r *results) table() []byte {
 What has gone wrong in gateways like this one, and what Genway promises instead.
 Each case is a subtest ` + "`TestCases/ID`" + `: in test/cases, which drives the edge and
 the core in one process against a fake upstream over HTTP and looks at the bytes on both
-sides, or in conformance/programs, which has the real programs, on SQLite and on PostgreSQL.
+sides, or in test/conformance/programs, which has the real programs, on SQLite and on PostgreSQL.
 
 ` + "`make cases`" + ` runs them and writes this table; do not edit it.
 

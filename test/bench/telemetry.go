@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/genway/genway/test/bench/report"
+	"github.com/genway/genway/test/bench/target"
+	"github.com/genway/genway/test/bench/workload"
+)
+
+// runTelemetry measures the CPU time that logs, metrics and traces cost a chat request. Each
+// round runs every setting once.
+func runTelemetry(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := newFlags("telemetry", stderr)
+	o.register(flags)
+	flags.IntVar(&o.rounds, "rounds", 24, "rounds; each runs every setting once")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.targets == "" {
+		names := make([]string, 0, len(target.Telemetry()))
+		for _, t := range target.Telemetry() {
+			names = append(names, t.Name)
+		}
+		o.targets = strings.Join(names, ",")
+	}
+	b, done, err := o.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	run := func() error {
+		if err := b.Startup(ctx, 1); err != nil {
+			return err
+		}
+		return b.Rounds(ctx, report.GroupTelemetry, []workload.Workload{workload.Chat1K()}, o.rounds, true)
+	}
+	if err := errors.Join(run(), done()); err != nil {
+		return err
+	}
+	return printReport(stdout, o.results)
+}
