@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/bench/pages"
 	"github.com/genway/genway/test/bench/process"
-	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/servers"
 )
 

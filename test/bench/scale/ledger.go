@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/genway/genway/test/bench/growth"
-	"github.com/genway/genway/test/bench/process"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/test/bench/growth"
+	"github.com/genway/genway/test/bench/process"
 	"github.com/genway/genway/test/servers"
 	"github.com/jackc/pgx/v5"
 )

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/genway/genway/test/bench/growth"
-	"github.com/genway/genway/test/bench/process"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/limit/shared"
+	"github.com/genway/genway/test/bench/growth"
+	"github.com/genway/genway/test/bench/process"
 	"github.com/genway/genway/test/servers"
 )
 

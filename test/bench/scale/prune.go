@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/test/bench/growth"
 	"github.com/genway/genway/test/bench/process"
-	"github.com/genway/genway/core/ledger"
 )
 
 // Prune writes so many rows of one day and removes them as cores do, once from the default partition and once from

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/conformance/check"
 	"github.com/genway/genway/test/conformance/server"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/genway/genway/test/conformance/server"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"github.com/genway/genway/test/conformance/server"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"github.com/genway/genway/test/conformance/caller"
 	"github.com/genway/genway/test/conformance/vendors"
-	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc/codes"
 )
 
