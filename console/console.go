@@ -1,3 +1,13 @@
+// Package console is the web console: pages for operators, and for developers on their first
+// day. It is an http.Handler and a client of the Admin service: whatever it shows or changes is
+// a call of that service with the key of the session, so grpcurl can do all of it and the audit
+// has each change.
+//
+// Pages are html/template, scripts are ES modules of its own, charts are SVG of package
+// console/chart, and all of it is embedded. It loads nothing from elsewhere, builds nothing, and
+// makes no use of inline scripts or styles, which its Content-Security-Policy forbids.
+//
+// It must not import core, gateway or a store.
 package console
 
 import (
@@ -5,13 +15,19 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/console/openid"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 )
 
@@ -87,3 +103,180 @@ func New(config Config) (*Console, error) {
 
 // ServeHTTP answers a request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }
+
+// handler answers a request of somebody who is signed in.
+type handler func(*call) error
+
+// routes are the pages behind the sign-in.
+var routes = map[string]handler{
+	"GET /{$}":                          home,
+	"POST /sign-out":                    signOut,
+	"GET /requests":                     listRequests,
+	"GET /requests.csv":                 requestsCSV,
+	"GET /requests/live":                liveRequests,
+	"GET /requests/{id}":                showRequest,
+	"GET /requests/{id}/file":           requestFile,
+	"GET /requests/{id}/bodies":         showBodies,
+	"POST /requests/{id}/bodies/delete": deleteBodies,
+	"GET /xray":                         showXRay,
+	"POST /xray":                        showXRay,
+	"GET /playground":                   showPlayground,
+	"POST /playground/run":              runPlayground,
+	"GET /upstreams":                    showUpstreams,
+	"GET /upstreams/try":                showTry,
+	"POST /upstreams/try":               tryUpstream,
+	"GET /configuration":                showConfiguration,
+	"POST /configuration":               changeConfiguration,
+	"POST /configuration/check":         checkConfiguration,
+	"GET /captures":                     showCaptures,
+	"POST /captures":                    beginCapture,
+	"POST /captures/end":                endCapture,
+	"GET /nodes":                        showNodes,
+	"GET /usage":                        showUsage,
+	"GET /usage.csv":                    usageCSV,
+	"GET /keys":                         listKeys,
+	"GET /keys/new":                     newKey,
+	"POST /keys":                        createKey,
+	"GET /keys/import":                  importForm,
+	"POST /keys/import":                 importKeys,
+	"GET /keys/{id}":                    showKey,
+	"POST /keys/{id}/settings":          updateKey,
+	"POST /keys/{id}/rotate":            rotateKey,
+	"POST /keys/{id}/revoke":            revokeKey,
+	"GET /audit":                        showAudit,
+	"POST /audit/verify":                verifyAudit,
+	"GET /sessions":                     listSessions,
+	"POST /sessions/link":               makeLink,
+	"POST /sessions/{id}/end":           endSession,
+	"GET /connect":                      showConnect,
+	"POST /connect":                     connectWithKey,
+	"GET /":                             notFound,
+}
+
+// navigation are the pages that each page links, in order. Key is what is typed behind g.
+var navigation = []struct{ Path, Title, Key string }{
+	{"/requests", "Requests", "r"},
+	{"/xray", "X-ray", "x"},
+	{"/playground", "Playground", "y"},
+	{"/usage", "Usage", "u"},
+	{"/keys", "Keys", "k"},
+	{"/upstreams", "Upstreams", "p"},
+	{"/configuration", "Configuration", "f"},
+	{"/captures", "Captures", "b"},
+	{"/nodes", "Nodes", "n"},
+	{"/audit", "Audit", "a"},
+	{"/sessions", "Sessions", "s"},
+	{"/connect", "Connect", "c"},
+}
+
+// home leads to the first page.
+func home(c *call) error {
+	http.Redirect(c.w, c.r, navigation[0].Path, http.StatusSeeOther)
+	return nil
+}
+
+func notFound(*call) error { return &pageError{http.StatusNotFound, "There is no such page."} }
+
+// policy is the Content-Security-Policy: only what the console itself serves, no inline script
+// or style, and no string that a script could make HTML of.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 1 << 20
+
+// guarded sets the headers of every answer, refuses hosts that are not the console's, and bounds
+// bodies.
+func (c *Console) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		h.Set("Cache-Control", "no-store")
+		if !c.hosts(r.Host) {
+			http.Error(w, "This host name is none of the console's; see --console-host.", http.StatusMisdirectedRequest)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hosts reports whether a Host header names the console. An address cannot be pointed elsewhere,
+// as a name can.
+func (c *Console) hosts(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"), "."))
+	if provider := c.provider(); provider != nil {
+		if back, err := url.Parse(provider.RedirectURL()); err == nil && strings.EqualFold(back.Hostname(), name) {
+			return true
+		}
+	}
+	if name == "localhost" || slices.ContainsFunc(c.config.Hosts, func(h string) bool { return strings.EqualFold(h, name) }) {
+		return true
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+// addressOf returns where a request comes from; the zero Addr for a unix socket.
+func addressOf(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap().WithZone("")
+}
+
+// Sign-ins that fail are bounded by where they come from: a burst, and then one in a while.
+const (
+	signInBurst = 10
+	signInEvery = 6 * time.Second
+	// boundPlaces is how many places are remembered; the memory is emptied beyond.
+	boundPlaces = 4096
+)
+
+// bound admits a burst of attempts for each key, and one more for each interval that passes.
+type bound[K comparable] struct {
+	mu       sync.Mutex
+	clock    func() time.Time
+	burst    int
+	every    time.Duration
+	attempts map[K]*rate.Limiter
+}
+
+func newBound[K comparable](clock func() time.Time, burst int, every time.Duration) *bound[K] {
+	return &bound[K]{clock: clock, burst: burst, every: every, attempts: map[K]*rate.Limiter{}}
+}
+
+// admits reports whether there may be an attempt, without counting one.
+func (b *bound[K]) admits(key K) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	made, known := b.attempts[key]
+	return !known || made.TokensAt(b.clock()) >= 1
+}
+
+// count counts an attempt, also one that was not admitted: those that come at once are.
+func (b *bound[K]) count(key K) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock()
+	if len(b.attempts) >= boundPlaces {
+		maps.DeleteFunc(b.attempts, func(_ K, made *rate.Limiter) bool { return made.TokensAt(now) >= float64(b.burst) })
+		if len(b.attempts) >= boundPlaces {
+			clear(b.attempts)
+		}
+	}
+	if b.attempts[key] == nil {
+		b.attempts[key] = rate.NewLimiter(rate.Every(b.every), b.burst)
+	}
+	b.attempts[key].ReserveN(now, 1)
+}

@@ -1,12 +1,27 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/genway/genway/console/chart"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // requestColumns are the columns of a list of requests.
@@ -125,4 +140,386 @@ func requestsCSV(c *call) error {
 		table = append(table, append(append([]string{r.GetId()}, rowOf(r, nil).Cells...), resp.GetKeyNames()[r.GetKeyId()]))
 	}
 	return c.writeCSV("genway-requests.csv", table)
+}
+
+type requestPage struct {
+	*adminv1.GetRequestResponse
+	Row        requestRow
+	Stages     []chart.Stage
+	Chart      template.HTML
+	Prices     []formField
+	Neighbours []requestRow
+	Columns    []string
+	GRPCurl    string
+	XRay       string
+	// Playground is where one like it can be sent.
+	Playground string
+	// Like are requests like it, for a shell and for SDKs.
+	Like []snippet
+	// Reads says that the reader may see its captured bodies, if there are any.
+	Reads bool
+}
+
+// showRequest shows one request and what it went through.
+func showRequest(c *call) error {
+	resp, err := c.admin.GetRequest(c.ctx, &adminv1.GetRequestRequest{Id: c.r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	r := resp.GetRequest()
+	p := requestPage{GetRequestResponse: resp, Row: rowOf(r, resp.GetKeyNames()), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
+	if len(p.Stages) > 0 {
+		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
+			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,
+		}.SVG())
+	}
+	for name, nano := range resp.GetPrice().GetNanoDollars() {
+		p.Prices = append(p.Prices, formField{Name: name, Value: money(nano)})
+	}
+	slices.SortFunc(p.Prices, func(a, b formField) int { return cmp.Compare(a.Name, b.Name) })
+	for _, n := range resp.GetNeighbours() {
+		p.Neighbours = append(p.Neighbours, rowOf(n, resp.GetKeyNames()))
+	}
+	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
+	p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}}.Encode()
+	p.Playground = "/playground?" + url.Values{"protocol": {playLike(r)}, "model": {r.GetModel()}}.Encode()
+	c.show(http.StatusOK, "request.html", "Request "+r.GetId(), p)
+	return nil
+}
+
+// stages are the rows of the waterfall.
+func stages(resp *adminv1.GetRequestResponse) []chart.Stage {
+	t := resp.GetTimeline()
+	if t == nil {
+		return nil
+	}
+	var list []chart.Stage
+	if t.GetAdmitted() != nil {
+		list = append(list, chart.Stage{Name: "admission", Took: t.GetAdmitted().AsDuration(), Class: "wait"})
+	}
+	if begin := t.GetLimitsBegin().AsDuration(); t.GetLimitsEnd() != nil {
+		list = append(list, chart.Stage{Name: "limits", Start: begin, Took: max(0, t.GetLimitsEnd().AsDuration()-begin), Class: "wait", Part: true})
+	}
+	if begin := t.GetRouteBegin().AsDuration(); t.GetRouteEnd() != nil {
+		list = append(list, chart.Stage{Name: "route", Start: begin, Took: max(0, t.GetRouteEnd().AsDuration()-begin), Class: "wait"})
+	}
+	for i, a := range t.GetAttempts() {
+		class := "ok"
+		if a.GetKind() != "" {
+			class = "failed"
+		}
+		begin := a.GetBegin().AsDuration()
+		list = append(list, chart.Stage{Name: fmt.Sprintf("%d. %s", i+1, a.GetUpstream()), Start: begin, Took: a.GetEnd().AsDuration() - begin, Class: class})
+		from := begin
+		for _, part := range []struct {
+			name string
+			to   *durationpb.Duration
+		}{{"connect", a.GetConnected()}, {"headers", a.GetHeaders()}, {"first event", a.GetFirstEvent()}, {"held back", a.GetReleased()}, {"last event", a.GetEnd()}} {
+			if part.to == nil {
+				continue
+			}
+			to := part.to.AsDuration()
+			if part.to == a.GetEnd() && a.GetFirstEvent() == nil && to <= from {
+				continue // there was none
+			}
+			list = append(list, chart.Stage{Name: part.name, Start: from, Took: max(0, to-from), Class: class, Part: true})
+			from = to
+		}
+	}
+	if t.GetSettled() != nil {
+		from := time.Duration(0)
+		if n := len(t.GetAttempts()); n > 0 {
+			from = t.GetAttempts()[n-1].GetEnd().AsDuration()
+		}
+		list = append(list, chart.Stage{Name: "settle", Start: from, Took: max(0, t.GetSettled().AsDuration()-from), Class: "wait"})
+	}
+	return list
+}
+
+// requestFile returns a request for a report of a bug: without whose it is.
+func requestFile(c *call) error {
+	resp, err := c.admin.GetRequest(c.ctx, &adminv1.GetRequestRequest{Id: c.r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	resp = proto.CloneOf(resp)
+	resp.KeyNames = nil
+	for _, r := range append(resp.GetNeighbours(), resp.GetRequest()) {
+		r.KeyId, r.Owner, r.RequestId, r.TraceId = redacted(r.GetKeyId()), redacted(r.GetOwner()), redacted(r.GetRequestId()), redacted(r.GetTraceId())
+	}
+	text, err := protojson.MarshalOptions{Multiline: true}.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.Header().Set("Content-Disposition", `attachment; filename="genway-request.json"`)
+	_, _ = c.w.Write(text) // the browser may have left
+	return nil
+}
+
+func redacted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "[REDACTED " + strings.Repeat("x", min(len(s), 8)) + "]"
+}
+
+// requestPeriods are how far back a search goes.
+var requestPeriods = []struct {
+	Value, Title string
+	Back         time.Duration
+}{{"1h", "1 hour", time.Hour}, {"24h", "24 hours", 24 * time.Hour}, {"7d", "7 days", 7 * 24 * time.Hour}, {"30d", "30 days", 30 * 24 * time.Hour}, {"all", "all", 0}}
+
+// outcomes are the outcomes that a search can ask for.
+var outcomes = []struct {
+	Value   string
+	Outcome adminv1.Outcome
+}{
+	{"ok", adminv1.Outcome_OUTCOME_OK}, {"failed", adminv1.Outcome_OUTCOME_FAILED}, {"cancelled", adminv1.Outcome_OUTCOME_CANCELLED},
+	{"interrupted", adminv1.Outcome_OUTCOME_INTERRUPTED}, {"open", adminv1.Outcome_OUTCOME_OPEN},
+}
+
+func outcomeName(o adminv1.Outcome) string {
+	return strings.ToLower(strings.TrimPrefix(o.String(), "OUTCOME_"))
+}
+
+// filter is the search that a URL asks for.
+type filter struct {
+	url.Values
+	*adminv1.RequestFilter
+}
+
+// filterFields are the members of a search that are texts, by their names in URLs.
+var filterFields = []struct {
+	Name, Title string
+	at          func(*adminv1.RequestFilter) *string
+}{
+	{"model", "Model asked", func(f *adminv1.RequestFilter) *string { return &f.Model }},
+	{"served", "Model served", func(f *adminv1.RequestFilter) *string { return &f.ServedModel }},
+	{"key", "Key id", func(f *adminv1.RequestFilter) *string { return &f.KeyId }},
+	{"owner", "Owner", func(f *adminv1.RequestFilter) *string { return &f.Owner }},
+	{"upstream", "Upstream", func(f *adminv1.RequestFilter) *string { return &f.Upstream }},
+	{"route", "Route", func(f *adminv1.RequestFilter) *string { return &f.Route }},
+	{"protocol", "Caller’s protocol", func(f *adminv1.RequestFilter) *string { return &f.Protocol }},
+	{"to", "Upstream’s protocol", func(f *adminv1.RequestFilter) *string { return &f.UpstreamProtocol }},
+	{"kind", "Fault", func(f *adminv1.RequestFilter) *string { return &f.Kind }},
+	{"reason", "Reason", func(f *adminv1.RequestFilter) *string { return &f.Reason }},
+	{"request", "Request id", func(f *adminv1.RequestFilter) *string { return &f.RequestId }},
+	{"trace", "Trace id", func(f *adminv1.RequestFilter) *string { return &f.TraceId }},
+}
+
+// filter reads the search of a URL. What it does not know is left out of links as well.
+func (c *call) filter() filter {
+	f := filter{url.Values{}, &adminv1.RequestFilter{}}
+	given := c.r.URL.Query()
+	for _, field := range filterFields {
+		if text := strings.TrimSpace(given.Get(field.Name)); text != "" {
+			*field.at(f.RequestFilter) = text
+			f.Set(field.Name, text)
+		}
+	}
+	for _, o := range outcomes {
+		if slices.Contains(given["outcome"], o.Value) {
+			f.Outcomes = append(f.Outcomes, o.Outcome)
+			f.Add("outcome", o.Value)
+		}
+	}
+	for name, to := range map[string]*bool{"lost": &f.Lost, "retried": &f.Retried, "without_kind": &f.WithoutKind} {
+		if *to = given.Get(name) != ""; *to {
+			f.Set(name, "1")
+		}
+	}
+	period := given.Get("period")
+	for _, p := range requestPeriods {
+		if p.Value == period {
+			f.Set("period", period)
+			if p.Back > 0 {
+				f.Since = timestamppb.New(c.console.config.Clock().Add(-p.Back))
+			}
+		}
+	}
+	return f
+}
+
+// link returns the URL of a page of the search.
+func (f filter) link(path, after string) string {
+	with := url.Values{}
+	maps.Copy(with, f.Values)
+	if after != "" {
+		with.Set("after", after)
+	}
+	if len(with) == 0 {
+		return path
+	}
+	return path + "?" + with.Encode()
+}
+
+const (
+	// beat is how often a live page gets a sign of life, and its session looked at.
+	beat = 10 * time.Second
+	// writeWithin is how long a browser may take to accept what it is sent.
+	writeWithin = 10 * time.Second
+)
+
+// liveEvent is what a live page gets.
+type liveEvent struct {
+	Rows    []requestRow `json:"rows"`
+	Dropped int64        `json:"dropped"`
+}
+
+// liveWriter writes events, each in the memory of the one before.
+type liveWriter struct {
+	event liveEvent
+	text  bytes.Buffer
+}
+
+// liveWriters are those that no event needs. A browser has one only while an event is sent to it.
+var liveWriters = sync.Pool{New: func() any { return &liveWriter{event: liveEvent{Rows: []requestRow{}}} }}
+
+// write returns an event's text, which is valid until the next one.
+func (w *liveWriter) write(resp *adminv1.WatchRequestsResponse) ([]byte, error) {
+	requests := resp.GetRequests()
+	w.event.Rows = slices.Grow(w.event.Rows[:0], len(requests))[:len(requests)]
+	for i, r := range requests {
+		w.event.Rows[i].fill(r, resp.GetKeyNames())
+	}
+	w.event.Dropped = resp.GetDropped()
+	w.text.Reset()
+	w.text.WriteString("data: ")
+	if err := json.NewEncoder(&w.text).Encode(w.event); err != nil { // it ends the line
+		return nil, fmt.Errorf("write an event: %w", err)
+	}
+	w.text.WriteByte('\n')
+	return w.text.Bytes(), nil
+}
+
+// liveRequests sends requests as they end, as server-sent events, until the browser leaves, the
+// session ends, or the browser does not read.
+func liveRequests(c *call) error {
+	f := c.filter()
+	f.Since = nil
+	ctx, stop := context.WithCancel(c.ctx)
+	defer stop()
+	stream, err := c.admin.WatchRequests(ctx, &adminv1.WatchRequestsRequest{Filter: f.RequestFilter})
+	if err != nil {
+		return err
+	}
+	got := make(chan *adminv1.WatchRequestsResponse)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			resp, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			select {
+			case got <- resp:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.Header().Set("X-Accel-Buffering", "no")
+	if err := c.send([]byte(": live\n\n")); err != nil {
+		return nil // the browser has left
+	}
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case <-ended:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if _, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{}); err != nil {
+				return nil // the session has ended
+			}
+			err = c.send([]byte(": alive\n\n"))
+		case resp := <-got:
+			writer := liveWriters.Get().(*liveWriter) //nolint:forcetypeassert // the pool has no others
+			text, failed := writer.write(resp)
+			if failed != nil {
+				return failed
+			}
+			err = c.send(text)
+			liveWriters.Put(writer)
+		}
+		if err != nil {
+			return nil // the browser has left, or does not read
+		}
+	}
+}
+
+// send writes at once.
+func (c *call) send(text []byte) error {
+	writer := http.NewResponseController(c.w)
+	if err := writer.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := c.w.Write(text); err != nil {
+		return err
+	}
+	return writer.Flush()
+}
+
+// failureMix is the failed requests of an upstream by kind.
+type failureMix struct {
+	Upstream string
+	Failed   int64
+	Rows     []failureRow
+	// Bar draws the rows as parts of one bar.
+	Bar template.HTML
+}
+
+type failureRow struct {
+	Kind     string
+	Requests int64
+	// Link leads to the requests.
+	Link string
+}
+
+// mixesOf are the mixes of the upstreams that had failures.
+func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
+	var mixes []failureMix
+	for _, u := range upstreams {
+		mix := failureMix{Upstream: u.GetName()}
+		parts := chart.Parts{Title: "Failures of " + u.GetName()}
+		var kinds []string
+		for _, f := range u.GetFailures() {
+			query := url.Values{"upstream": {u.GetName()}, "outcome": {"failed"}}
+			if f.GetKind() != "" {
+				query.Set("kind", f.GetKind())
+			} else {
+				query.Set("without_kind", "1")
+			}
+			row := failureRow{Kind: kindName(f.GetKind()), Requests: f.GetRequests(), Link: "/requests?" + query.Encode()}
+			mix.Failed += row.Requests
+			mix.Rows = append(mix.Rows, row)
+			parts.Labels, parts.Values = append(parts.Labels, row.Kind), append(parts.Values, row.Requests)
+			kinds = append(kinds, fmt.Sprintf("%s %s", row.Kind, count(row.Requests)))
+		}
+		if mix.Failed == 0 {
+			continue
+		}
+		parts.Description = strings.Join(kinds, ", ")
+		mix.Bar = template.HTML(parts.SVG()) //nolint:gosec // the chart escapes all texts
+		mixes = append(mixes, mix)
+	}
+	return mixes
+}
+
+// kindName writes the kind of a fault for people.
+func kindName(kind string) string {
+	if kind == "" {
+		return "unknown"
+	}
+	return strings.ReplaceAll(kind, "_", " ")
 }

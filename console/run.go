@@ -1,17 +1,29 @@
 package console
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -202,4 +214,186 @@ func (p *run) row() (id string, facts [][2]string) {
 		}
 	}
 	return "", nil
+}
+
+// direct sends the contract's message as a direct caller, and each message of the answer as JSON.
+func (p *run) direct(ctx context.Context) error {
+	text, image := &genwayv1.GenerateTextRequest{}, &genwayv1.GenerateImageRequest{}
+	client := genwayv1.NewGenerationClient(p.console.config.Generation)
+	var req proto.Message = text
+	if p.Method == "GenerateImage" {
+		req = image
+	}
+	if err := protojson.Unmarshal(p.body, req); err != nil {
+		return p.refused("INVALID_ARGUMENT", "the body is no message of the contract: "+strings.ReplaceAll(err.Error(), "\u00a0", " "))
+	}
+	p.id = "req_" + strings.ToLower(rand.Text())
+	ctx = metadata.NewOutgoingContext(ctx, metadata.Join(outgoing(showing(p.r, p.key)), metadata.Pairs("x-request-id", p.id))) //nolint:contextcheck // it is the request's
+	answer := func(resp proto.Message, err error) error {
+		if err != nil {
+			return p.refusal(err)
+		}
+		if err := p.tell(runEvent{Kind: "head", Text: "OK"}); err != nil {
+			return nil //nolint:nilerr // the browser has left
+		}
+		return p.message(resp)
+	}
+	switch {
+	case p.Method == "GenerateImage":
+		return answer(client.GenerateImage(ctx, image))
+	case !p.stream:
+		return answer(client.GenerateText(ctx, text))
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stream, err := client.StreamGenerateText(ctx, text)
+	if err != nil {
+		return p.refusal(err)
+	}
+	for sent, first := 0, true; ; first = false {
+		resp, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && first:
+			return p.refusal(err)
+		case err != nil:
+			return errors.New("the stream failed: " + status.Convert(err).Message())
+		}
+		if first && p.tell(runEvent{Kind: "head", Text: "OK"}) != nil {
+			return nil // the browser has left
+		}
+		if sent += proto.Size(resp); sent > maxAnswer {
+			return errLong
+		}
+		if err := p.message(resp); err != nil {
+			return err
+		}
+	}
+}
+
+func outgoing(ctx context.Context) metadata.MD {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return md
+}
+
+// message sends one message to the page.
+func (p *run) message(m proto.Message) error {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return errors.New("the answer cannot be written as JSON")
+	}
+	if len(text) > maxAnswer {
+		return errLong
+	}
+	_ = p.tell(runEvent{Kind: "piece", Text: string(text)}) // the browser may have left
+	return nil
+}
+
+// refusal tells an error of the service.
+func (p *run) refusal(err error) error {
+	st := status.Convert(err)
+	return p.refused(st.Code().String(), st.Message())
+}
+
+func (p *run) refused(code, message string) error {
+	_ = p.tell(runEvent{Kind: "head", Text: code, Failed: true})
+	_ = p.tell(runEvent{Kind: "piece", Text: message}) // the browser may have left
+	return nil
+}
+
+// errLong is of an answer that is not shown to its end.
+var errLong = fmt.Errorf("the answer is longer than %d bytes; the rest is left out", maxAnswer)
+
+// json sends the request to the JSON side of this process, and nowhere else.
+func (p *run) json(ctx context.Context) error {
+	path := p.Path
+	if p.stream && p.Stream != "" {
+		path = p.Stream
+	}
+	path = strings.ReplaceAll(path, "{MODEL}", url.PathEscape(p.model))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway"+path, bytes.NewReader(p.body))
+	if err != nil {
+		return errors.New("the model's name makes no path")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "genway-console")
+	for _, line := range p.Headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Set(name, strings.ReplaceAll(value, "{KEY}", p.key))
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return p.console.config.Gateway(ctx, addressOf(p.r))
+	}}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return errors.New("the gateway of this process does not answer")
+	}
+	defer resp.Body.Close()
+	p.id = resp.Header.Get("X-Genway-Request-Id")
+	if err := p.tell(runEvent{Kind: "head", Text: headText(resp), Failed: resp.StatusCode >= 400}); err != nil {
+		return nil // the browser has left
+	}
+	in := bufio.NewReader(io.LimitReader(resp.Body, maxAnswer+1))
+	frames := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	var piece []byte
+	for read := 0; ; {
+		line, err := in.ReadSlice('\n')
+		piece, read = append(piece, line...), read+len(line)
+		if read > maxAnswer {
+			return errLong
+		}
+		ended := err != nil && !errors.Is(err, bufio.ErrBufferFull)
+		if len(piece) > 0 && (ended || frames && err == nil && len(bytes.TrimRight(line, "\r\n")) == 0) {
+			if p.tell(runEvent{Kind: "piece", Text: string(piece)}) != nil {
+				return nil // the browser has left
+			}
+			piece = piece[:0]
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if ended {
+			return errors.New("the answer was cut")
+		}
+	}
+}
+
+// headText is the head of an answer, its headers in the order of their names.
+func headText(resp *http.Response) string {
+	lines := []string{}
+	for name, values := range resp.Header {
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	slices.Sort(lines)
+	return resp.Status + "\n" + strings.Join(lines, "\n")
+}
+
+// withModel returns the JSON object with another model at its top level; all else stays as it is.
+func withModel(body []byte, model string) ([]byte, bool) {
+	name, err := json.Marshal(model)
+	if err != nil || !json.Valid(body) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, false
+	}
+	begin, empty := int(d.InputOffset()), true
+	for ; d.More(); empty = false {
+		key, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil, false
+		}
+		if end := int(d.InputOffset()); key == "model" {
+			return slices.Concat(body[:end-len(value)], name, body[end:]), true
+		}
+	}
+	if !empty {
+		name = append(name, ',')
+	}
+	return slices.Concat(body[:begin], []byte(`"model":`), name, body[begin:]), true
 }

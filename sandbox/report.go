@@ -2,9 +2,14 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/sandbox/media"
 )
 
 // report collects the lines of a reply. The first repeats the turn's texts (or the
@@ -133,4 +138,248 @@ func summary(m *genwayv1.Message) string {
 		return "nothing"
 	}
 	return strings.Join(parts, " | ")
+}
+
+// settings reports what the request asks for besides its messages.
+func (r *report) settings(req *genwayv1.GenerateTextRequest) {
+	r.tools(req)
+	thinking, others := &options{}, &options{}
+	for _, k := range setting.Texts() {
+		line := others
+		if strings.HasPrefix(k.Field, "thinking.") {
+			line = thinking
+		}
+		if value, ok := saidOf(req, &k); ok {
+			line.addf("%s %s", k.Name(), value)
+		}
+	}
+	if f := req.GetResponseFormat(); f.GetKind() != genwayv1.ResponseFormat_KIND_UNSPECIFIED && f.GetKind() != genwayv1.ResponseFormat_KIND_TEXT {
+		others.addf("response_format %s %s", enumWord(f.GetKind().String(), "KIND_"), f.GetName())
+	}
+	others.word("voice", req.GetAudioOutput().GetVoice(), "")
+	others.word("extra_json", req.GetExtraJson(), "")
+	thinking.line(r, "Thinking")
+	others.line(r, "Options")
+
+	m := &options{}
+	for _, key := range slices.Sorted(maps.Keys(req.GetMetadata())) {
+		m.addf("%s=%s", clip(key, 64), clip(req.GetMetadata()[key], longestExcerpt))
+	}
+	m.line(r, "Metadata")
+}
+
+// saidOf is what a request says of a setting that is a value or a list of words; false where it says
+// nothing, or what is so without it. Tools, formats and the members of vendors have lines of their own.
+func saidOf(req *genwayv1.GenerateTextRequest, k *setting.Setting) (string, bool) {
+	path := k.Path(req)
+	of, field := req.ProtoReflect(), path[len(path)-1]
+	for _, group := range path[:len(path)-1] {
+		of = of.Get(group).Message()
+	}
+	if k.May == 0 && !strings.HasPrefix(k.Field, "thinking.") || !of.Has(field) {
+		return "", false
+	}
+	switch value := of.Get(field); {
+	case field.IsMap(), field.Message() != nil:
+		return "", false
+	case field.IsList():
+		var words []string
+		for i := range value.List().Len() {
+			words = append(words, value.List().Get(i).String())
+		}
+		if k.Field == "stop_sequences" { // they may be blank
+			return fmt.Sprintf("%d (%s)", len(words), count(len([]rune(strings.Join(words, ""))), "character")), true
+		}
+		said := strings.Join(words, "+")
+		return clip(said, longestExcerpt), k.Neutral != `["`+said+`"]`
+	case field.Enum() != nil:
+		name := string(field.Enum().Values().ByNumber(value.Enum()).Name())
+		return enumWord(name, "MODE_"), value.Enum() != 0
+	default:
+		return clip(fmt.Sprint(value.Interface()), longestExcerpt), true
+	}
+}
+
+func (r *report) tools(req *genwayv1.GenerateTextRequest) {
+	o := &options{}
+	for _, t := range req.GetTools() {
+		switch k := t.GetKind().(type) {
+		case *genwayv1.Tool_Function:
+			o.addf("%s", clip(k.Function.GetName(), 200))
+		case *genwayv1.Tool_Custom:
+			o.addf("%s (custom)", clip(k.Custom.GetName(), 200))
+		case *genwayv1.Tool_Hosted:
+			o.addf("%s (hosted, not called)", clip(k.Hosted.GetType(), 200))
+		}
+	}
+	o.line(r, "Tools offered")
+	choice := req.GetToolChoice()
+	if choice == nil {
+		return
+	}
+	c := &options{}
+	c.word("", enumWord(choice.GetMode().String(), "MODE_"), "unspecified")
+	c.word("", choice.GetNativeMode(), "")
+	for _, n := range choice.GetNames() {
+		c.addf("%s", clip(n, 200))
+	}
+	if choice.Parallel != nil {
+		c.addf("parallel %t", choice.GetParallel())
+	}
+	c.line(r, "Tool choice")
+}
+
+// options is a line of settings in the making.
+type options struct{ list []string }
+
+func (o *options) addf(format string, args ...any) {
+	o.list = append(o.list, strings.TrimSpace(fmt.Sprintf(format, args...)))
+}
+
+// word adds a setting, unless it has the value that says nothing.
+func (o *options) word(name, value, nothing string) {
+	if value != nothing && value != "" {
+		o.addf("%s %s", name, clip(value, longestExcerpt))
+	}
+}
+
+// enumWord is the plain word of an enum value.
+func enumWord(name, prefix string) string {
+	return strings.ToLower(strings.TrimPrefix(name, prefix))
+}
+
+func (o *options) line(r *report, label string) {
+	if len(o.list) > 0 {
+		r.addf("%s: %s", label, strings.Join(o.list, ", "))
+	}
+}
+
+// describe shows a part on one line.
+func describe(p *genwayv1.Part) string {
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		if n := len(k.Text.GetCitations()); n > 0 {
+			return excerpt(k.Text.GetText()) + ", " + count(n, "citation")
+		}
+		return excerpt(k.Text.GetText())
+	case *genwayv1.Part_Image:
+		return describeMedia("image", k.Image)
+	case *genwayv1.Part_Audio:
+		return describeMedia("audio", k.Audio)
+	case *genwayv1.Part_File:
+		return describeMedia("file", k.File)
+	case *genwayv1.Part_Video:
+		return describeMedia("video", k.Video)
+	case *genwayv1.Part_Thinking:
+		return describeThinking(k.Thinking)
+	case *genwayv1.Part_ToolCall:
+		if k.ToolCall.Input != nil {
+			return fmt.Sprintf("called %s with %s", clip(k.ToolCall.GetName(), 200), excerpt(k.ToolCall.GetInput()))
+		}
+		return fmt.Sprintf("called %s with %s", clip(k.ToolCall.GetName(), 200), excerpt(k.ToolCall.GetArgumentsJson()))
+	case *genwayv1.Part_ToolResult:
+		var r report
+		r.result(k.ToolResult.GetToolCallId(), k.ToolResult)
+		return excerpt(r.String())
+	case *genwayv1.Part_Refusal:
+		return "refusal " + excerpt(k.Refusal.GetText())
+	case *genwayv1.Part_Opaque:
+		return fmt.Sprintf("%s part of %s, not read", clip(k.Opaque.GetType(), 60), enumWord(k.Opaque.GetProtocol().String(), "PROTOCOL_"))
+	default:
+		return "an empty part"
+	}
+}
+
+func describeThinking(t *genwayv1.Thinking) string {
+	if t.GetText() == "" && len(t.GetSummary()) == 0 {
+		return "sealed thinking"
+	}
+	return "thinking " + excerpt(strings.Join(append([]string{t.GetText()}, t.GetSummary()...), " "))
+}
+
+func describeMedia(kind string, m *genwayv1.Media) string {
+	var line strings.Builder
+	line.WriteString(kind + ": ")
+	switch source := m.GetSource().(type) {
+	case *genwayv1.Media_Data:
+		line.WriteString(media.Describe(m.GetMediaType(), source.Data).String())
+	case *genwayv1.Media_Url:
+		fmt.Fprintf(&line, "at %s, not fetched", clip(source.Url, longestExcerpt))
+	case *genwayv1.Media_FileId:
+		fmt.Fprintf(&line, "file id %s, not looked up", clip(source.FileId, longestExcerpt))
+	default:
+		line.WriteString("no data")
+	}
+	for _, x := range []struct{ label, value string }{
+		{"named", m.GetFilename()}, {"detail", m.GetDetail()}, {"transcript", m.GetTranscript()},
+	} {
+		if x.value != "" {
+			fmt.Fprintf(&line, ", %s %s", x.label, clip(x.value, longestExcerpt))
+		}
+	}
+	if media.Describe(m.GetMediaType(), m.GetData()).Lines > 0 {
+		line.WriteString(", " + excerpt(string(m.GetData()[:min(len(m.GetData()), 4*longestExcerpt)])))
+	}
+	return line.String()
+}
+
+// How much of a text a reply repeats, in characters.
+const (
+	longestPrompt  = 16 << 10 // of the turn that is answered
+	longestResult  = 16 << 10 // of one tool result
+	longestExcerpt = 240      // of anything else
+)
+
+// quote shows a text, whole where it has at most limit characters.
+func quote(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	n := utf8.RuneCountInString(text)
+	if n <= limit {
+		return `"` + text + `"`
+	}
+	tail := limit / 4
+	return fmt.Sprintf(`"%s…%s" (%d characters)`, head(text, limit-tail), last(text, tail), n)
+}
+
+// excerpt is quote for what is not the point of the reply, on one line.
+func excerpt(text string) string {
+	return quote(strings.Join(strings.Fields(text), " "), longestExcerpt)
+}
+
+// clip bounds a name that a message repeats.
+func clip(name string, limit int) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	if utf8.RuneCountInString(name) <= limit {
+		return name
+	}
+	return head(name, limit) + "…"
+}
+
+// head is the first n characters of a longer text.
+func head(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// last is the last n characters of a longer text.
+func last(text string, n int) string {
+	i := len(text)
+	for ; n > 0 && i > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+	}
+	return text[i:]
+}
+
+// count spells a number of things.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -4,16 +4,87 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/capture"
+	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 )
+
+// settingFlags are the settings as flags. One that is not given changes nothing.
+type settingFlags struct {
+	Name              *string        `placeholder:"NAME" help:"Name of the key, unique among the live keys of its group."`
+	Owner             *string        `placeholder:"NAME" help:"Owner of the key: a person, a team, a customer. Limits and reports can be by owner."`
+	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Labels: team=search,env=prod. Replaces all labels."`
+	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When the key expires: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`
+	TTL               *time.Duration `name:"ttl" xor:"end" least:"0s" placeholder:"D" help:"How long the key is valid from now on: 720h; 0 is without an end."`
+	Models            *string        `placeholder:"MODEL,…" help:"Models that the key may use; * matches any text: gpt-*,claude-*. A single * allows all."`
+	Addresses         *string        `placeholder:"ADDR,…" help:"IP addresses and CIDR blocks that the key may be used from. * allows all."`
+	Certificates      *string        `placeholder:"NAME,…" help:"Client certificates, one of which the caller must present: dns:NAME, uri:URI, email:ADDRESS or sha256:FINGERPRINT; none requires none."`
+	RequestsPerMinute *string        `placeholder:"N" help:"Requests per minute; 0 is no limit."`
+	TokensPerMinute   *string        `placeholder:"N" help:"Tokens per minute, input and output together; 0 is no limit."`
+	Concurrent        *string        `placeholder:"N" help:"Concurrent requests; 0 is no limit."`
+	BudgetDay         *string        `placeholder:"DOLLARS" help:"Budget for a day (UTC) in dollars: 12.50; none is no budget."`
+	BudgetMonth       *string        `placeholder:"DOLLARS" help:"Budget for a month (UTC) in dollars; none is no budget."`
+	Priority          *string        `placeholder:"PRIORITY" help:"Priority under overload: interactive, the default, or batch, whose requests are refused first."`
+	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member in translation to another protocol."`
+	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of the key's requests until this time, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), or a duration such as 2h; none captures nothing. docs/capture.md describes what is kept and who can read it."`
+	CaptureShare      *string        `placeholder:"N" help:"Fraction of the requests to capture, above 0 and at most 1. Default: 1."`
+	CaptureMaxBytes   *string        `placeholder:"N" help:"Bytes to keep of each captured body, at most 1048576. Default: 65536."`
+	CaptureRedact     *string        `placeholder:"MEMBER,…" help:"Members whose values are replaced in captured bodies: names, and JSON pointers such as /messages/*/content; none replaces none."`
+	ReadOnly          *bool          `negatable:"" help:"For keys of the group admin: may read, and change nothing."`
+	ReadCaptures      *bool          `negatable:"" help:"For keys of the group admin: may read captured bodies. No other key may."`
+}
+
+// apply sets what flags were given, as of now.
+func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
+	given := map[string]*string{
+		"name": f.Name, "owner": f.Owner, "labels": f.Labels, "expire_time": f.ExpireTime, "models": f.Models,
+		"addresses": f.Addresses, "certificates": f.Certificates, "requests_per_minute": f.RequestsPerMinute, "tokens_per_minute": f.TokensPerMinute,
+		"concurrent": f.Concurrent, "budget_day": f.BudgetDay, "budget_month": f.BudgetMonth, "priority": f.Priority,
+		"capture_until": f.CaptureUntil, "capture_share": f.CaptureShare, "capture_max_bytes": f.CaptureMaxBytes, "capture_redact": f.CaptureRedact,
+	}
+	for _, s := range settings {
+		text := given[s.name]
+		if text == nil {
+			continue
+		}
+		err := s.set(to, *text)
+		if *text == "" && s.unset != "" {
+			err = fmt.Errorf("it is empty; write %s for that, or leave the flag out", s.unset)
+		}
+		if err != nil {
+			return cli.UsageError{Err: fmt.Errorf("--%s: %w", strings.ReplaceAll(s.name, "_", "-"), err)}
+		}
+	}
+	if f.TTL != nil {
+		to.ExpireTime = nil
+		if *f.TTL != 0 {
+			at := now.Add(*f.TTL)
+			to.ExpireTime = &at
+		}
+	}
+	if f.Strict != nil {
+		to.Policy.Strict = *f.Strict
+	}
+	if f.ReadOnly != nil {
+		to.Policy.ReadOnly = *f.ReadOnly
+	}
+	if f.ReadCaptures != nil {
+		to.Policy.ReadCaptures = *f.ReadCaptures
+	}
+	return nil
+}
 
 // setting is one member of a key's settings as a text: of a flag, or of a column of
 // an import, which are named alike. An empty text is the member's absence.
@@ -215,4 +286,180 @@ func shown(text string) string {
 		return "[REDACTED]"
 	}
 	return fmt.Sprintf("%.80q", text)
+}
+
+// setCaptureUntil comes first of the settings of capturing: a key without an end has no other.
+func setCaptureUntil(s *keys.Settings, text string) error {
+	if text == "" || text == "none" {
+		s.Policy.Capture = nil
+		return nil
+	}
+	until, err := time.Parse(time.RFC3339Nano, text)
+	if day, err2 := time.Parse(time.DateOnly, text); err2 == nil {
+		until, err = day, nil
+	}
+	if d, err2 := time.ParseDuration(text); err2 == nil && d > 0 {
+		until, err = time.Now().Add(d), nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s is no time; write it as 2027-01-31T12:00:00Z, as 2027-01-31 for the beginning of that day of UTC, as 2h for so long from now, or none", shown(text))
+	}
+	rule := capture.Rule{}
+	if s.Policy.Capture != nil {
+		rule = *s.Policy.Capture
+	}
+	rule.Until = until.UTC()
+	s.Policy.Capture = &rule
+	return nil
+}
+
+// errNoCapture is a setting of capturing without an end of it.
+var errNoCapture = errors.New("nothing is captured without capture-until")
+
+// captured returns the capture rule that a setting describes.
+func captured(s *keys.Settings, text string) (*capture.Rule, error) {
+	if s.Policy.Capture == nil && text != "" {
+		return nil, errNoCapture
+	}
+	return cmp.Or(s.Policy.Capture, &capture.Rule{}), nil
+}
+
+func setCaptureShare(s *keys.Settings, text string) error {
+	rule, err := captured(s, text)
+	if err != nil {
+		return err
+	}
+	rule.Share = 0
+	if text == "" {
+		return nil
+	}
+	share, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(share > 0 && share <= 1) {
+		return fmt.Errorf("%s is no part; write a number above 0 and up to 1, as 0.01", shown(text))
+	}
+	if share < 1 { // all of them is the default
+		rule.Share = share
+	}
+	return nil
+}
+
+func setCaptureMaxBytes(s *keys.Settings, text string) error {
+	rule, err := captured(s, text)
+	if err != nil {
+		return err
+	}
+	rule.MaxBytes = 0
+	if text == "" {
+		return nil
+	}
+	if rule.MaxBytes, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return fmt.Errorf("%s is no number of bytes", shown(text))
+	}
+	return nil
+}
+
+func setCaptureRedact(s *keys.Settings, text string) error {
+	rule, err := captured(s, text)
+	if err != nil {
+		return err
+	}
+	rule.Redact = nil
+	if text != "" && text != "none" {
+		rule.Redact = list(text)
+	}
+	return nil
+}
+
+// captureLines are those of a key's capturing for `genway keys show`.
+func captureLines(rule *capture.Rule) [][2]string {
+	if rule == nil {
+		return nil
+	}
+	share := "all requests"
+	if rule.Share != 0 {
+		share = strconv.FormatFloat(rule.Share, 'g', -1, 64) + " of the requests"
+	}
+	return [][2]string{{"captured", fmt.Sprintf("%s until %s, %d bytes a body", share, rule.Until.Format(time.RFC3339), cmp.Or(rule.MaxBytes, capture.DefaultBytes))}, {"redacted", dash(strings.Join(rule.Redact, ","))}}
+}
+
+// summary gives in a few words what a key may do; a dash where it may do everything.
+func summary(p keys.Policy) string {
+	var words []string
+	if len(p.Models) > 0 {
+		words = append(words, "models "+strings.Join(p.Models, ","))
+	}
+	if len(p.Addresses) > 0 {
+		words = append(words, "from "+strings.Join(addresses(p), ","))
+	}
+	if len(p.Certificates) > 0 {
+		words = append(words, "with "+strings.Join(p.Certificates, ","))
+	}
+	for m, kind := range limit.Kinds {
+		if n := *p.Limits.Figure(limit.Metric(m)); n != 0 {
+			words = append(words, fmt.Sprint(n, " ", kind.Short))
+		}
+	}
+	for _, budget := range p.Limits.Budgets {
+		words = append(words, "$"+budget.String())
+	}
+	if p.Strict {
+		words = append(words, "strict")
+	}
+	if p.Priority != "" {
+		words = append(words, p.Priority)
+	}
+	if p.ReadOnly {
+		words = append(words, "read-only")
+	}
+	if p.ReadCaptures {
+		words = append(words, "reads captures")
+	}
+	if p.Capture != nil {
+		words = append(words, "captured until "+p.Capture.Until.Format(time.RFC3339))
+	}
+	return dash(strings.Join(words, "; "))
+}
+
+// addresses writes single addresses without their length.
+func addresses(p keys.Policy) []string {
+	texts := make([]string, len(p.Addresses))
+	for i, prefix := range p.Addresses {
+		texts[i] = addressText(prefix)
+	}
+	return texts
+}
+
+func addressText(prefix netip.Prefix) string {
+	if prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	return prefix.String()
+}
+
+// labelsText writes labels as the flag takes them.
+func labelsText(labels map[string]string) string {
+	texts := make([]string, 0, len(labels))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		texts = append(texts, name+"="+strings.ReplaceAll(labels[name], ",", `\,`))
+	}
+	return strings.Join(texts, ",")
+}
+
+// warnOfBudget says that requests under a budget will be refused, where the configuration
+// that the command was given has no prices to count them by. Of a server elsewhere, or
+// without a configuration of prices to look at, nothing is known.
+func warnOfBudget(stderr io.Writer, data coreproc.Data, server string, given keys.Settings) error {
+	if server != "" || len(given.Policy.Limits.Budgets) == 0 {
+		return nil
+	}
+	if data.Config == "" {
+		_, err := io.WriteString(stderr, "warning: a budget needs prices, or all requests of this key are refused; without --config it is not known whether the server has any: "+config.PricesRemedy+"\n")
+		return err
+	}
+	c, err := config.Load(data.Config, nil)
+	if err != nil || c.Prices != "" || c.Limits != nil && c.Limits.Unpriced == "allow" {
+		return nil //nolint:nilerr // the server reports what is wrong with it
+	}
+	_, err = io.WriteString(stderr, "warning: "+data.Config+" has no prices, so all requests of this key, which has a budget, are refused: "+config.PricesRemedy+"\n")
+	return err
 }

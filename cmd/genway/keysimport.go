@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
@@ -136,4 +140,191 @@ func (c *importKeys) importing() opens {
 		empty := coreproc.Data{Store: filepath.Join(dir, store.FileName)}
 		return errors.Join(empty.WithNewKeys(ctx, do), os.RemoveAll(dir))
 	}
+}
+
+// keyTable reads an import's file, row by row and as often as it is needed.
+type keyTable struct{ file io.ReadSeeker }
+
+// keyRow is a row of the file: the key it asks for, and where each of its cells is.
+type keyRow struct {
+	params  keys.CreateParams
+	in      *csv.Reader
+	columns []string
+}
+
+// place is a line and a column of a file, from 1; the column in bytes.
+type place struct{ line, column int }
+
+// placed is an error at a place: LINE:COLUMN: text.
+func (p place) placed(format string, args ...any) error {
+	return fmt.Errorf("%d:%d: %w", p.line, p.column, fmt.Errorf(format, args...))
+}
+
+// placeOf returns the line and column of a member's cell, or of the row if the table has no such column.
+func (r keyRow) placeOf(member string) place {
+	name := settingOf(member)
+	if member == "group" {
+		name = "group"
+	}
+	line, column := r.in.FieldPos(max(0, slices.Index(r.columns, name)))
+	return place{line, column}
+}
+
+// blame says where in the file it is that the key of the row cannot be made.
+func (r keyRow) blame(invalid *keys.InvalidError) error {
+	field := invalid.Fields[0]
+	return r.placeOf(field.Field).placed("%w", field)
+}
+
+// rows reads the file from its beginning. Errors begin with the line and the column; a row is
+// good until the next one is read.
+func (t keyTable) rows() iter.Seq2[keyRow, error] {
+	return func(yield func(keyRow, error) bool) {
+		if _, err := t.file.Seek(0, io.SeekStart); err != nil {
+			yield(keyRow{}, fmt.Errorf(" %w", err))
+			return
+		}
+		in := csv.NewReader(t.file)
+		in.ReuseRecord = true
+		header, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			yield(keyRow{}, place{1, 1}.placed("the file is empty; its first line names the columns"))
+			return
+		}
+		if err != nil {
+			yield(keyRow{}, csvError(err))
+			return
+		}
+		header = slices.Clone(header)
+		// What programs for tables put ahead of UTF-8.
+		header[0] = strings.TrimPrefix(header[0], "\ufeff")
+		columns, err := columnsOf(in, header)
+		if err != nil {
+			yield(keyRow{}, err)
+			return
+		}
+		for {
+			cells, err := in.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			row := keyRow{in: in, columns: header}
+			if err != nil {
+				err = csvError(err)
+			} else {
+				row.params, err = paramsOf(in, header, columns, cells)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// params are those of the rows, from the beginning.
+func (t keyTable) params() iter.Seq2[keys.CreateParams, error] {
+	return func(yield func(keys.CreateParams, error) bool) {
+		for row, err := range t.rows() {
+			if !yield(row.params, err) {
+				return
+			}
+		}
+	}
+}
+
+// draw draws the keys of the rows. It returns their params, and what is printed of them as CSV.
+func (t keyTable) draw() (params iter.Seq2[keys.CreateParams, error], printed string, err error) {
+	var all []keys.Drawn
+	var text strings.Builder
+	lines := csv.NewWriter(&text)
+	err = lines.Write([]string{"id", "group", "name", "key"})
+	for row, wrong := range t.params() {
+		drawn, raw, failed := keys.Draw(rand.Reader)
+		all = append(all, drawn)
+		err = errors.Join(err, wrong, failed, lines.Write([]string{drawn.ID, string(row.Group), row.Name, raw}))
+	}
+	lines.Flush()
+	return func(yield func(keys.CreateParams, error) bool) {
+		next := 0
+		for row, err := range t.params() {
+			row.Drawn = all[next]
+			if next++; !yield(row, err) {
+				return
+			}
+		}
+	}, text.String(), errors.Join(err, lines.Error())
+}
+
+// columnsOf returns what each column sets; nil for the group.
+func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
+	columns := make([]*setting, len(header))
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+		name := header[i]
+		line, column := in.FieldPos(i)
+		at := place{line, column}
+		if slices.Contains(header[:i], name) {
+			return nil, at.placed("column %s stands there twice", shown(name))
+		}
+		if name == "group" {
+			continue
+		}
+		n := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
+		if n < 0 {
+			return nil, at.placed("no column is named %s; there are group, %s", shown(name), settingNames())
+		}
+		columns[i] = &settings[n]
+	}
+	if !slices.Contains(header, "group") {
+		return nil, place{1, 1}.placed("the column group is missing")
+	}
+	return columns, nil
+}
+
+// paramsOf reads the cells of a row.
+func paramsOf(in *csv.Reader, header []string, columns []*setting, cells []string) (keys.CreateParams, error) {
+	var params keys.CreateParams
+	for i, text := range cells {
+		text = strings.TrimSpace(text)
+		if columns[i] == nil {
+			params.Group = keys.Group(text)
+			continue
+		}
+		if err := columns[i].set(&params.Settings, text); err != nil {
+			line, column := in.FieldPos(i)
+			return params, place{line, column}.placed("%s: %w", header[i], err)
+		}
+	}
+	return params, nil
+}
+
+// blame says where in the file it is that the key of an index cannot be made.
+func (t keyTable) blame(invalid *keys.InvalidError) error {
+	index := 0
+	for row, err := range t.rows() {
+		if err != nil {
+			return err
+		}
+		if index == invalid.Index {
+			return row.blame(invalid)
+		}
+		index++
+	}
+	return fmt.Errorf(" %w", invalid) // of no row
+}
+
+func settingNames() string {
+	names := make([]string, len(settings))
+	for i, s := range settings {
+		names[i] = s.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// csvError says what is wrong with the file itself, without repeating any of it.
+func csvError(err error) error {
+	if e, ok := errors.AsType[*csv.ParseError](err); ok {
+		return place{e.Line, e.Column}.placed("%w", e.Err)
+	}
+	return fmt.Errorf(" %w", err)
 }

@@ -14,10 +14,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/price"
+	"github.com/genway/genway/core/price/foreign"
 )
 
 type modelsCommand struct {
@@ -155,4 +157,129 @@ func (c *importModels) Run(_ context.Context, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "%d models\n", len(found.Rows))
 	return catalog.Write(stdout, found.Rows)
+}
+
+type pricesCommand struct {
+	Check  checkPrices  `cmd:"" help:"Validate a file of prices as the server does, and list its errors."`
+	Show   showPrice    `cmd:"" help:"Print what a model costs, and the row of the file that sets it."`
+	Import importPrices `cmd:"" help:"Convert LiteLLM's or models.dev's catalogue to a file of prices on standard output. Standard error lists the rows that are left out."`
+}
+
+type checkPrices struct {
+	File string `arg:"" help:"The file of prices."`
+}
+
+// Run reads the file.
+func (c *checkPrices) Run(_ context.Context, stdout io.Writer) error {
+	catalogue, err := price.Load(c.File)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s is good: %d prices\n", c.File, catalogue.Len())
+	return err
+}
+
+type showPrice struct {
+	File     string `name:"prices" required:"" env:"GENWAY_PRICES" placeholder:"FILE" help:"The file of prices."`
+	Upstream string `placeholder:"NAME" help:"Name of the upstream. Without it, only prices that are valid for any upstream."`
+	At       moment `placeholder:"TIME" help:"Day of the price: 2026-01-31, or 30d ago. Default: today."`
+	Model    string `arg:"" help:"The model, as the upstream or the caller names it."`
+}
+
+// Run prints the effective price of each class, for the input of each tier.
+func (c *showPrice) Run(_ context.Context, stdout io.Writer) error {
+	catalogue, err := price.Load(c.File)
+	if err != nil {
+		return err
+	}
+	at := c.At.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	p, ok := catalogue.Find(c.Upstream, c.Model, at)
+	if !ok {
+		return fmt.Errorf("%s has no price for %s at %s on %s", c.File, c.Model, dash(c.Upstream), at.UTC().Format(time.DateOnly))
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "PRICE\t%s\n", p.ID)
+	tiers := append([]price.Tier{{Rates: p.Rates}}, p.Tiers...)
+	fmt.Fprint(table, "$ PER MILLION")
+	for _, t := range tiers {
+		if t.Above > 0 {
+			fmt.Fprintf(table, "\tABOVE %d", t.Above)
+		} else {
+			fmt.Fprint(table, "\tTOKENS")
+		}
+	}
+	fmt.Fprintln(table)
+	for i, class := range tiers[0].Named() {
+		fmt.Fprint(table, strings.ReplaceAll(class.Name, "_", " "))
+		for _, t := range tiers {
+			fmt.Fprint(table, "\t", price.Dollars(t.Named()[i].Nanos))
+		}
+		fmt.Fprintln(table)
+	}
+	if p.Image > 0 || len(p.Variants) > 0 {
+		fmt.Fprintf(table, "an image\t%s\n", price.Dollars(p.Image))
+	}
+	for _, v := range p.Variants {
+		fmt.Fprintf(table, "an image %s\t%s\n", strings.TrimSpace(v.Size+" "+v.Quality), price.Dollars(v.Image))
+	}
+	return table.Flush()
+}
+
+type importPrices struct {
+	Format   string   `required:"" enum:"litellm,models.dev" placeholder:"FORMAT" help:"litellm (model_prices_and_context_window.json) or models.dev (api.json)."`
+	Provider []string `placeholder:"NAME[=UPSTREAM]" help:"Only the rows of that provider; may be repeated. A row becomes a price of the given upstream, or of any upstream if none is given."`
+	From     string   `placeholder:"DAY" help:"The day the prices are valid from: 2026-01-31."`
+	All      bool     `help:"List every row that is left out, instead of the first three."`
+	File     string   `arg:"" help:"The catalogue. It is not fetched."`
+
+	stderr io.Writer // os.Stderr unless a test sets it
+}
+
+// named is how many rows a line of the report names.
+const named = 3
+
+// Run prints the file, and on standard error what is not in it.
+func (c *importPrices) Run(_ context.Context, stdout io.Writer) error {
+	var options foreign.Options
+	for _, p := range c.Provider {
+		name, upstream, given := strings.Cut(p, "=")
+		if name == "" || given && upstream == "" {
+			return cli.UsageError{Err: fmt.Errorf("--provider %s: write NAME or NAME=UPSTREAM", p)}
+		}
+		options.Providers = append(options.Providers, foreign.Provider{Name: name, Upstream: upstream})
+	}
+	if c.From != "" {
+		var err error
+		if options.From, err = price.ParseDay(c.From); err != nil {
+			return cli.UsageError{Err: fmt.Errorf("--from: %w", err)}
+		}
+	}
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	read := map[string]func([]byte, foreign.Options) ([]price.Row, *foreign.Report, error){"litellm": foreign.LiteLLM, "models.dev": foreign.ModelsDev}[c.Format]
+	rows, report, err := read(text, options)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%s: there are no prices in it%s", c.File, map[bool]string{true: " of these providers"}[len(options.Providers) > 0])
+	}
+	stderr := c.stderr
+	if stderr == nil {
+		stderr = os.Stderr
+	}
+	most := named
+	if c.All {
+		most = -1
+	}
+	for _, line := range report.Lines(most) {
+		fmt.Fprintln(stderr, line)
+	}
+	fmt.Fprintf(stderr, "%d prices\n", len(rows))
+	return price.Write(stdout, rows)
 }

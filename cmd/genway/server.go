@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
 	"strings"
 
 	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/cmd/internal/health"
 	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc"
@@ -92,3 +97,43 @@ func (k adminKey) GetRequestMetadata(context.Context, ...string) (map[string]str
 
 // RequireTransportSecurity leaves that to transport.
 func (adminKey) RequireTransportSecurity() bool { return false }
+
+type consoleCommand struct {
+	Link consoleLink `cmd:"" help:"Print a link that signs in to the console. It works once, within 15 minutes."`
+}
+
+type consoleLink struct {
+	coreproc.Data
+	URL      string `name:"url" default:"http://127.0.0.1:8088" help:"Address of the console."`
+	ReadOnly bool   `help:"Sign in as a viewer, who can change nothing."`
+
+	ReadCaptures bool `help:"Give the right to read captured bodies."`
+}
+
+// Run prints a link and nothing else, and then makes it in the store, which must exist.
+func (c *consoleLink) Run(ctx context.Context, stdout io.Writer) error {
+	return c.WithKeys(ctx, func(ring *keys.Service) error {
+		drawn, raw, err := keys.Draw(rand.Reader)
+		if err != nil {
+			return err
+		}
+		return handOver(stdout, signInLink(strings.TrimRight(c.URL, "/"), raw)+"\n", func() error {
+			_, err := ring.StartSession(audit.WithActor(ctx, actor()), keys.SessionParams{Link: true, ReadOnly: c.ReadOnly, ReadCaptures: c.ReadCaptures, Drawn: drawn})
+			return err
+		})
+	})
+}
+
+type healthCommand struct {
+	HTTP     string   `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side, as given to serve."`
+	HTTPCert []string `name:"http-cert" env:"GENWAY_HTTP_CERT" placeholder:"FILE" help:"Certificate of the JSON side, as given to serve. It turns TLS on; the file is not read."`
+	GRPC     string   `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side, as given to serve."`
+	GRPCCert string   `name:"grpc-cert" env:"GENWAY_GRPC_CERT" placeholder:"FILE" help:"Certificate of the gRPC side, as given to serve. It turns TLS on; the file is not read."`
+}
+
+// Run asks both sides of the server.
+func (c *healthCommand) Run(ctx context.Context, stdout io.Writer) error {
+	return health.Run(ctx, stdout,
+		health.Target{Check: health.Edge, Address: c.HTTP, Encrypted: len(c.HTTPCert) > 0},
+		health.Target{Check: health.Core, Address: c.GRPC, Encrypted: c.GRPCCert != ""})
+}

@@ -2,16 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 type usageCommand struct {
@@ -166,3 +171,110 @@ func kindColumns() []usageColumn {
 
 // rare are the columns that the table leaves out where the sum of all rows has 0.
 var rare = []string{"tool_calls", "unpriced", "estimated", "rejected", "first_events", "first_event_unknown", "first_event_p50", "first_event_p95"}
+
+// usageTable has a last line with the sums of the others.
+func usageTable(stdout io.Writer, by []string, report []ledger.Row) error {
+	var total ledger.Row
+	for _, row := range report {
+		total.Add(row)
+	}
+	columns := slices.DeleteFunc(slices.Clone(usageColumns), func(c usageColumn) bool {
+		return c.title == "" || slices.Contains(rare, c.name) && c.of(total) == 0
+	})
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, strings.ToUpper(strings.ReplaceAll(strings.Join(by, "\t"), "_", " ")))
+	for _, column := range columns {
+		fmt.Fprint(table, "\t", column.title)
+	}
+	fmt.Fprintln(table)
+	if len(report) > 1 {
+		total.Values = slices.Repeat([]string{""}, len(by))
+		total.Values[0] = "total"
+		report = append(slices.Clone(report), total)
+	}
+	for _, row := range report {
+		var values []string
+		for _, v := range row.Values {
+			quoted := strconv.Quote(v) // models are words of callers
+			values = append(values, dash(quoted[1:len(quoted)-1]))
+		}
+		fmt.Fprint(table, strings.Join(values, "\t"))
+		for _, column := range columns {
+			fmt.Fprint(table, "\t", column.cell(row))
+		}
+		fmt.Fprintln(table)
+	}
+	return table.Flush()
+}
+
+func usageCSV(stdout io.Writer, by []string, report []ledger.Row) error {
+	out := csv.NewWriter(stdout)
+	header := slices.Clone(by)
+	for _, column := range usageColumns {
+		header = append(header, column.name)
+	}
+	lines := [][]string{header}
+	for _, row := range report {
+		line := slices.Clone(row.Values)
+		for _, column := range usageColumns {
+			line = append(line, column.text(row))
+		}
+		lines = append(lines, line)
+	}
+	return out.WriteAll(lines)
+}
+
+// usageJSON prints an array of objects. Money is a text, since a number of JSON is often
+// read as floating point.
+func usageJSON(stdout io.Writer, by []string, report []ledger.Row) error {
+	out := jsontext.NewEncoder(stdout, jsontext.AllowInvalidUTF8(true))
+	tokens := []jsontext.Token{jsontext.BeginArray}
+	for _, row := range report {
+		tokens = append(tokens, jsontext.BeginObject)
+		for i, v := range row.Values {
+			tokens = append(tokens, jsontext.String(by[i]), jsontext.String(v))
+		}
+		for _, column := range usageColumns {
+			value := jsontext.Int(column.of(row))
+			switch {
+			case !column.has(row):
+				value = jsontext.Null
+			case column.unit == money:
+				value = jsontext.String(column.text(row))
+			}
+			tokens = append(tokens, jsontext.String(column.name), value)
+		}
+		tokens = append(tokens, jsontext.EndObject)
+	}
+	for _, token := range append(tokens, jsontext.EndArray) {
+		if err := out.WriteToken(token); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moment is a point in time as a flag spells it: so long ago, a day of UTC or a time.
+type moment struct{ time.Time }
+
+// UnmarshalText reads 36h, 30d, 2026-01-31 or 2026-01-31T12:00:00Z.
+func (m *moment) UnmarshalText(text []byte) error {
+	s := string(text)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1e5 {
+			m.Time = time.Now().AddDate(0, 0, -n)
+			return nil
+		}
+	}
+	if ago, err := time.ParseDuration(s); err == nil && ago >= 0 {
+		m.Time = time.Now().Add(-ago)
+		return nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, s, time.UTC); err == nil {
+			m.Time = t
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no time; write 36h or 30d for so long ago, 2026-01-31 or 2026-01-31T12:00:00Z", s)
+}

@@ -9,7 +9,10 @@
 package config
 
 import (
+	_ "embed" // the schema
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/genway/genway/protocol"
@@ -207,3 +210,53 @@ func (d *Duration) UnmarshalYAML(node ast.Node) error {
 
 // MarshalText writes it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Files are the files that are read with this one, but those with keys of upstreams: when one of them
+// changes, this one is to be read again.
+func (c *Config) Files() []string {
+	files := []string{c.Prices, c.Catalog}
+	if c.Captures != nil {
+		files = append(files, c.Captures.KeyFile)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		u := c.Upstreams[name]
+		files = append(files, u.CAFile, u.CertFile, u.KeyFile)
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
+}
+
+// What reflects on Config to make the schema is in the test, and 0.5 MB of a command that
+// holds it.
+//
+//go:embed schema.json
+var schema []byte
+
+// Schema is the JSON Schema of the file, for editors. It must not be changed.
+func Schema() []byte { return schema }
+
+// PricesRemedy says what to do about budgets without prices.
+const PricesRemedy = "name a file of prices in the configuration (prices:), or admit such requests uncounted (limits: {unpriced: allow})"
+
+// Ledger is how long the ledger keeps what.
+type Ledger struct {
+	// RetainDays is how many days the rows of single requests are kept; their sums by day
+	// stay. 0 is for good.
+	RetainDays int `yaml:"retain_days,omitempty" json:"retain_days,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many days the rows of single requests are kept; their sums by day stay. Without it, for good."`
+}
+
+const (
+	// minRetain keeps a request that began yesterday: it may still run.
+	minRetain = 2
+	// maxRetain is a hundred years, so that arithmetic on days does not overflow.
+	maxRetain = 36_500
+)
+
+func (l Ledger) validate(at string) error {
+	if l.RetainDays > maxRetain {
+		return wrong(at+".retain_days", "expected at most %d, or 0 to keep everything, got %d", maxRetain, l.RetainDays)
+	}
+	if l.RetainDays != 0 && l.RetainDays < minRetain {
+		return wrong(at+".retain_days", "expected at least %d, or 0 to keep everything, got %d", minRetain, l.RetainDays)
+	}
+	return nil
+}

@@ -1,14 +1,19 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 )
 
 // masked stands for a value that may be a secret.
@@ -78,3 +83,230 @@ func mask(value any, secret bool) any {
 	}
 	return value
 }
+
+// errUnmask is a text whose masked values are not known.
+var errUnmask = errors.New("a value is " + masked + " where the file has none at the same place; write it out, or as ${NAME}")
+
+// written is how masked is written in YAML.
+var written = regexp.MustCompile(`"\(masked\)"|'\(masked\)'|\(masked\)`)
+
+// Unmask undoes Masked: it returns a text in which each masked value is what a file's text has at the
+// same place, on the same line. secrets are those values, as they are written. Both texts must be
+// YAML; neither is shown in an error.
+func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
+	shown, err := ordered(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	actual, err := ordered(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	filled, values, err := unmask(shown, actual)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The values are in the order of the text. Where it has more, as in a comment, it is not known which
+	// is which.
+	if n := len(written.FindAllIndex(text, -1)); n != len(values) {
+		return nil, nil, errors.New(masked + " is no value in some place, such as a comment; leave it out there")
+	}
+	whole = written.ReplaceAllFunc(text, func([]byte) []byte {
+		value := values[0]
+		values = values[1:]
+		secrets = append(secrets, value)
+		return []byte(value)
+	})
+	if got, err := ordered(whole); err != nil || !reflect.DeepEqual(got, filled) {
+		return nil, nil, errors.New("the masked values do not fit where they are; write them out, or as ${NAME}")
+	}
+	return whole, secrets, nil
+}
+
+// ordered reads YAML with its members in their order.
+func ordered(text []byte) (any, error) {
+	body, err := strict.Value("", text)
+	if err != nil {
+		return nil, errors.New("it is no YAML")
+	}
+	return body, nil
+}
+
+// unmask returns a value without masks, and what it has put in, in order and as JSON, which is YAML.
+func unmask(shown, from any) (filled any, values []string, err error) {
+	switch v := shown.(type) {
+	case yaml.MapSlice:
+		before, _ := from.(yaml.MapSlice)
+		all := make(yaml.MapSlice, len(v))
+		for i, item := range v {
+			var there any
+			for _, b := range before {
+				if reflect.DeepEqual(b.Key, item.Key) {
+					there = b.Value
+				}
+			}
+			all[i].Key = item.Key
+			var more []string
+			if all[i].Value, more, err = unmask(item.Value, there); err != nil {
+				return nil, nil, err
+			}
+			values = append(values, more...)
+		}
+		return all, values, nil
+	case []any:
+		before, _ := from.([]any)
+		all := make([]any, len(v))
+		for i, item := range v {
+			var there any
+			if len(before) == len(v) { // else it is not known which one it was
+				there = before[i]
+			}
+			var more []string
+			if all[i], more, err = unmask(item, there); err != nil {
+				return nil, nil, err
+			}
+			values = append(values, more...)
+		}
+		return all, values, nil
+	case string:
+		if v != masked {
+			return v, nil, nil
+		}
+		switch from.(type) {
+		case nil, yaml.MapSlice, []any:
+			return nil, nil, errUnmask
+		}
+		text, err := json.Marshal(from)
+		if err != nil {
+			return nil, nil, fmt.Errorf("config: %w", err)
+		}
+		return from, []string{string(text)}, nil
+	}
+	return shown, nil, nil
+}
+
+// Hide masks values that Unmask has put in, in a text such as an error.
+func Hide(text string, secrets []string) string {
+	for _, secret := range secrets {
+		for _, form := range []string{secret, strings.Trim(secret, `"`)} {
+			if form != "" {
+				text = strings.ReplaceAll(text, form, masked)
+			}
+		}
+	}
+	return text
+}
+
+// Member is a value of a file, and where it is from.
+type Member struct {
+	// Path names the member, as upstreams.openai.base_url or routes[0].model.
+	Path string
+	// Value is as the file has it: a value that may be a secret is masked, and references to the environment
+	// stay as they are. An empty list or mapping is [] or {}.
+	Value string
+	Line  int
+	// Variables are those of the environment that the value names. Referred says that it is nothing but
+	// their values.
+	Variables []string
+	Referred  bool
+}
+
+// Members returns the values of a file's text in their order, at most 5000. A member that is repeated by an alias
+// has the line of its anchor. The error does not show the text.
+func Members(text []byte) ([]Member, error) {
+	body, err := strict.Parse("", text)
+	if err != nil {
+		return nil, errors.New("config: the text is no YAML") // the error would show it
+	}
+	w := memberWalk{anchors: map[string]ast.Node{}}
+	w.walk("", body, false)
+	return w.members, nil
+}
+
+// maxMembers bounds what aliases can make of a file.
+const maxMembers = 5000
+
+type memberWalk struct {
+	anchors map[string]ast.Node
+	members []Member
+}
+
+func (w *memberWalk) walk(path string, node ast.Node, secret bool) {
+	if len(w.members) >= maxMembers {
+		return
+	}
+	switch n := node.(type) {
+	case nil:
+	case *ast.MappingNode:
+		if len(n.Values) == 0 {
+			w.leaf(path, n, "{}", false)
+		}
+		for _, v := range n.Values {
+			w.member(path, v, secret)
+		}
+	case *ast.MappingValueNode:
+		w.member(path, n, secret)
+	case *ast.SequenceNode:
+		if len(n.Values) == 0 {
+			w.leaf(path, n, "[]", false)
+		}
+		for i, v := range n.Values {
+			w.walk(path+"["+strconv.Itoa(i)+"]", v, secret)
+		}
+	case *ast.AnchorNode:
+		w.walk(path, n.Value, secret)
+		w.anchors[n.Name.GetToken().Value] = n.Value // by now: an anchor within itself repeats nothing
+	case *ast.AliasNode:
+		w.walk(path, w.anchors[n.Value.GetToken().Value], secret)
+	case *ast.TagNode:
+		w.walk(path, n.Value, secret)
+	case *ast.StringNode:
+		w.leaf(path, n, n.Value, secret)
+	case *ast.LiteralNode:
+		w.leaf(path, n, n.Value.Value, secret)
+	case *ast.NullNode:
+		w.leaf(path, n, "", false)
+	default:
+		w.leaf(path, n, n.GetToken().Value, secret)
+	}
+}
+
+// member walks on with a member of a mapping. One that is merged in has its own names.
+func (w *memberWalk) member(path string, v *ast.MappingValueNode, secret bool) {
+	if v.Key.IsMergeKey() {
+		w.walk(path, v.Value, secret)
+		return
+	}
+	name := v.Key.GetToken().Value
+	if s, ok := v.Key.(*ast.StringNode); ok {
+		name = s.Value
+	}
+	w.walk(join(path, name), v.Value, secret || secrets[name])
+}
+
+func (w *memberWalk) leaf(path string, node ast.Node, value string, secret bool) {
+	m := Member{Path: path, Line: node.GetToken().Position.Line, Referred: reference.MatchString(value)}
+	for _, found := range variable.FindAllStringSubmatch(value, -1) {
+		if name := found[1]; name != "" && !slices.Contains(m.Variables, name) {
+			m.Variables = append(m.Variables, name)
+		}
+	}
+	if value != "" {
+		m.Value = fmt.Sprint(mask(value, secret))
+	}
+	w.members = append(w.members, m)
+}
+
+// join names a member of a mapping.
+func join(path, name string) string {
+	if name == "" || strings.ContainsAny(name, ".[] \t") {
+		name = strconv.Quote(name)
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// MaskedValue is a value from elsewhere, masked where it may be a secret, as an address with a password.
+func MaskedValue(value string) string { return fmt.Sprint(mask(value, false)) }

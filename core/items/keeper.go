@@ -1,8 +1,22 @@
+// Package items keeps the items of answers that callers of the responses protocol may refer
+// to by their identifiers in later requests (item_reference), for a bounded time.
+//
+// The vendor stores responses and resolves such references itself. Upstreams of other
+// protocols store nothing, and the identifiers of their items are Genway's, so Genway must
+// know what they stand for. A Keeper keeps each item in the store that all cores share,
+// encrypted by a key that is made of the item's identifier: only the caller has that, so
+// neither the store nor a copy of it can be read without the caller's own requests. An item
+// belongs to the API key it was given to.
+//
+// It must not import upstreams, routes, grpc or net/http.
 package items
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -205,5 +219,146 @@ func (k *Keeper) expire() {
 			return
 		default:
 		}
+	}
+}
+
+// Row is one item as a Store has it.
+type Row struct {
+	ID      [sha256.Size]byte
+	Sealed  []byte
+	Expires time.Time
+}
+
+// Store keeps rows. core/store implements it; package storetest says what it promises.
+type Store interface {
+	// Put inserts rows, all or none. A row that exists is replaced.
+	Put(ctx context.Context, rows []Row) error
+	// Get returns the rows of those identifiers that exist, expired or not, in any order.
+	Get(ctx context.Context, ids [][sha256.Size]byte) ([]Row, error)
+	// Expire removes at most count rows that expired before the time, and reports how many.
+	Expire(ctx context.Context, before time.Time, count int) (int64, error)
+}
+
+// rowID is the identifier under which the store has an item. Neither the key nor the item's
+// identifier can be read from it.
+func rowID(keyID, itemID string) [sha256.Size]byte { return digest("genway item id", keyID, itemID) }
+
+func digest(use, keyID, itemID string) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s\x00%s", use, len(keyID), keyID, itemID))
+}
+
+// sealer encrypts by AES-256-GCM under a key that is made of both identifiers.
+func sealer(keyID, itemID string) (cipher.AEAD, error) {
+	key := digest("genway item key", keyID, itemID)
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, fmt.Errorf("items: %w", err)
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func seal(keyID, itemID string, item []byte) ([]byte, error) {
+	s, err := sealer(keyID, itemID)
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(nil, nil, item, nil), nil //nolint:gosec // the cipher makes its own nonce, at random
+}
+
+func open(keyID, itemID string, sealed []byte) ([]byte, error) {
+	s, err := sealer(keyID, itemID)
+	if err != nil {
+		return nil, err
+	}
+	item, err := s.Open(nil, nil, sealed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("items: open: %w", err)
+	}
+	return item, nil
+}
+
+const (
+	// maxReferences is how many items one request may refer to; further ones are unknown.
+	maxReferences = 5000
+	// Another core may have given the caller an item that it has not written yet: what is
+	// not found is looked for again, this often, after a pause.
+	looks, lookAgain = 2, 100 * time.Millisecond
+)
+
+// Find returns the items of those identifiers that are kept for the API key. It waits a
+// moment for items that another core may be about to write. Each item that is found is kept
+// for as long again.
+func (k *Keeper) Find(ctx context.Context, keyID string, ids []string) (map[string][]byte, error) {
+	if k == nil {
+		return nil, nil
+	}
+	found := map[string][]byte{}
+	missing := ids[:min(len(ids), maxReferences)]
+	for look := 1; ; look++ {
+		var err error
+		if missing, err = k.look(ctx, keyID, missing, found); err != nil {
+			return nil, err
+		}
+		if len(missing) == 0 || look == looks || !wait(ctx, lookAgain) {
+			return found, nil
+		}
+	}
+}
+
+// look looks once, and returns the identifiers that it has not found.
+func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map[string][]byte) (missing []string, err error) {
+	names := map[[sha256.Size]byte]string{}
+	var asked [][sha256.Size]byte
+	k.mu.Lock()
+	rows := make([]Row, 0, len(ids))
+	for _, id := range ids {
+		row := rowID(keyID, id)
+		names[row] = id
+		if pending, ok := k.pending[row]; ok {
+			rows = append(rows, pending)
+		} else {
+			asked = append(asked, row)
+		}
+	}
+	k.mu.Unlock()
+	stored, err := k.config.Store.Get(ctx, asked)
+	if err != nil {
+		if ctx.Err() == nil { // not a caller who has left
+			k.config.OnFailure()
+		}
+		return nil, fmt.Errorf("items: %w", err)
+	}
+	now := k.config.Clock()
+	for _, row := range append(rows, stored...) {
+		if row.Expires.Before(now) {
+			continue
+		}
+		id, asked := names[row.ID]
+		item, err := open(keyID, id, row.Sealed)
+		if !asked || err != nil {
+			return nil, fmt.Errorf("items: a row is not what its identifier says: %w", err)
+		}
+		found[id] = item
+		if row.Expires.Sub(now) < k.config.Keep/2 {
+			k.put(Row{ID: row.ID, Sealed: row.Sealed, Expires: now.Add(k.config.Keep)})
+		}
+	}
+	for _, id := range ids {
+		if found[id] == nil {
+			missing = append(missing, id)
+		}
+	}
+	return missing, nil
+}
+
+// wait reports false when ctx ends first.
+func wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -10,12 +10,17 @@
 package keys
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/genway/genway/core/audit"
 )
 
 const (
@@ -163,4 +168,125 @@ func cloned(t *time.Time) *time.Time {
 	}
 	c := *t
 	return &c
+}
+
+// What a Store's methods answer besides their own failures.
+var (
+	// ErrNotFound is an id, or a name, that no key has.
+	ErrNotFound = errors.New("no such key")
+	// ErrExists is an id or a hash that is already taken.
+	ErrExists = errors.New("key exists already")
+)
+
+// A NameTakenError is a name that another live key of the group has.
+type NameTakenError struct {
+	// Key is the id of the key that cannot have the name, By that of the key that has it.
+	Key, By string
+	// Index is which of the keys that were to be made Key is, from 0.
+	Index int
+}
+
+func (e *NameTakenError) Error() string { return "the name is taken: " + e.By + " has it" }
+
+// A Store keeps keys and the hashes of their secrets, never a secret, and the record
+// of what was changed. Each method is atomic, durable when it returns, and safe for
+// concurrent use by any number of goroutines and processes: what it changes and the
+// entries that record it are written in one transaction. Package
+// core/store/storetest tests all of this.
+//
+// A key that is given or returned shares nothing with the store's.
+type Store interface {
+	// Create adds all of keys and appends changes, or does nothing. ErrExists when
+	// an id or a hash is taken, a *NameTakenError when a key that is not revoked has the
+	// same group and the same name, which may be one of keys; keys without a name share it.
+	Create(ctx context.Context, keys []Key, changes []audit.Change) error
+	// Import is Create of what batches yield, a part at a time, in one transaction: of no more
+	// is anything in memory. It reads batches once at most, while no other change of keys
+	// comes in between, and ends with the first error of theirs, which it returns as it is.
+	// With dry it does all of it and keeps nothing.
+	Import(ctx context.Context, batches iter.Seq2[Batch, error], dry bool) error
+	// CreateFirst is Create if the store has never had a key, and reports whether
+	// it did. Of any number of callers at once one gets true.
+	CreateFirst(ctx context.Context, keys []Key, changes []audit.Change) (bool, error)
+	// Update has change alter the key of that id, writes all of it but its id,
+	// group and time of creation, and appends what change gives. No other change of
+	// the key comes in between. Nothing is written where change gives no entries,
+	// or an error, which is returned as it is. change may run more than once, and
+	// must not use the store. ErrNotFound when no key has the id, a *NameTakenError when
+	// it is given a name as Create refuses it; names that are the same already stay.
+	Update(ctx context.Context, id string, change func(*Key) ([]audit.Change, error)) error
+	// Find returns the key of that id and the keys of that name, in List's order.
+	Find(ctx context.Context, ref string) ([]Key, error)
+	// List returns a page of keys, revoked and expired ones too, the oldest first; of
+	// the same age, by id. ErrNotFound when query.After is no key's id.
+	List(ctx context.Context, query Query) ([]Key, error)
+	// Version is a number that grows with every change of what the methods of this
+	// interface return, by whichever process. It stands still while nothing changes and is
+	// cheap to ask. It is never negative, and smaller than before only where the store was
+	// put back to an earlier state.
+	Version(ctx context.Context) (int64, error)
+	// Changed returns up to limit secrets whose keys have changed behind a position, in the
+	// order of their last changes. A reader that reads until there are none has missed no
+	// change up to the version of when it began: numbers become visible in their order.
+	Changed(ctx context.Context, after Position, limit int) ([]Position, error)
+	// Holders returns who holds these secrets, in any order; of keys that are revoked and
+	// of secrets that no key has, nothing. It may return other secrets of the same keys.
+	Holders(ctx context.Context, hashes []Digest) ([]Holder, error)
+	// Holding returns who holds secrets, the oldest keys first, of up to limit keys behind
+	// a place, and the place of the last of them: the same place where there are no more.
+	Holding(ctx context.Context, after Place, limit int) ([]Holder, Place, error)
+}
+
+// Batch is a part of the keys of an import, and what is recorded of them.
+type Batch struct {
+	Keys    []Key
+	Changes []audit.Change
+}
+
+// Digest is the SHA-256 of a secret.
+type Digest = [sha256.Size]byte
+
+// Named is a name within a group.
+type Named struct {
+	Group Group
+	Name  string
+}
+
+// Query is which keys are listed.
+type Query struct {
+	// After is the id of the last key of the page before; empty is the start.
+	After string
+	// Limit is how many keys a page has at most. Above 0.
+	Limit int
+	// Group and Owner, unless they are empty, are those of all keys of the page.
+	Group Group
+	Owner string
+	// LiveAt, unless it is zero, leaves out keys that are revoked or have expired by then.
+	LiveAt time.Time
+}
+
+// Position is a secret and the number of the last change of its key. The zero value is
+// ahead of all.
+type Position struct {
+	Number int64
+	Hash   Digest
+}
+
+// Place is where a reader of all keys is. The zero value is ahead of all.
+type Place struct {
+	CreateTime time.Time
+	ID         string
+}
+
+// Holder is what Authenticate knows of a secret.
+type Holder struct {
+	Hash  Digest
+	KeyID string
+	Group Group
+	Name  string
+	Owner string
+	// Policy is the key's in JSON, as Policy says: keys that are alike share it.
+	Policy string
+	// End is the first moment at which the secret is refused; nil is never.
+	End *time.Time
 }

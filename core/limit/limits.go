@@ -1,9 +1,19 @@
+// Package limit enforces rate, concurrency and budget limits on keys, on their owners and on models. Limits
+// (limits.go) declares each kind of limit once: what it is called everywhere, what it counts and how it is refused.
+//
+// A Limiter finds the limits of a request and asks a Store to reserve what it may take: Memory counts in this process,
+// package core/limit/shared in a Redis that several cores share. core/limit/limittest tests both.
+//
+// It must not import anything of ours but core/amount and core/glob, since core/keys builds on its types.
 package limit
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/genway/genway/core/amount"
 )
@@ -185,4 +195,113 @@ func checkBudgets(budgets []Budget) error {
 		}
 	}
 	return nil
+}
+
+// Dollar is a dollar in the unit of all money here, the nano-dollar.
+const Dollar = 1_000_000_000
+
+// maxDollars keeps every amount exact in all stores: one of them calculates in
+// floating point, which holds integers up to 2^53.
+const maxDollars = 9_000_000
+
+// ParseMoney reads dollars: digits, and up to nine more behind a point: "12.50". The
+// result is in nano-dollars.
+func ParseMoney(text string) (int64, error) {
+	whole, part, pointed := strings.Cut(text, ".")
+	if !digits(whole) || pointed && (!digits(part) || len(part) > 9) {
+		return 0, fmt.Errorf("%q is no amount; write dollars, as in 12.50", text)
+	}
+	dollars, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || dollars > maxDollars {
+		return 0, fmt.Errorf("%q is more than a budget can be, %d dollars", text, maxDollars)
+	}
+	nanos, err := strconv.ParseInt((part + "000000000")[:9], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no amount: %w", text, err)
+	}
+	return dollars*Dollar + nanos, nil
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// FormatMoney writes nano-dollars as dollars, with two digits behind the point or as
+// many as it takes: 12.50, 0.000012.
+func FormatMoney(nanos int64) string {
+	sign := ""
+	if nanos < 0 {
+		sign, nanos = "-", -nanos
+	}
+	part := fmt.Sprintf("%09d", nanos%Dollar)
+	for len(part) > 2 && part[len(part)-1] == '0' {
+		part = part[:len(part)-1]
+	}
+	return fmt.Sprintf("%s%d.%s", sign, nanos/Dollar, part)
+}
+
+// ParseBudget reads a budget as it is written: 12.50/month.
+func ParseBudget(text string) (Budget, error) {
+	amount, period, ok := strings.Cut(text, "/")
+	if !ok || Period(period) != Day && Period(period) != Month {
+		return Budget{}, fmt.Errorf("%q is no budget; write dollars and a period, as in 12.50/month or 1/day", text)
+	}
+	nanos, err := ParseMoney(amount)
+	if err != nil {
+		return Budget{}, err
+	}
+	if nanos == 0 {
+		return Budget{}, fmt.Errorf("%q: a budget is above 0", text)
+	}
+	return Budget{Amount: nanos, Period: Period(period)}, nil
+}
+
+// String writes the budget as ParseBudget reads it.
+func (b Budget) String() string { return FormatMoney(b.Amount) + "/" + string(b.Period) }
+
+// Period is a period of UTC's calendar.
+type Period string
+
+// The periods.
+const (
+	Day   Period = "day"
+	Month Period = "month"
+)
+
+// Periods are all there are.
+var Periods = []Period{Day, Month}
+
+// Start is when the period that holds t began.
+func (p Period) Start(t time.Time) time.Time {
+	t = t.UTC()
+	day := t.Day()
+	if p == Month {
+		day = 1
+	}
+	return time.Date(t.Year(), t.Month(), day, 0, 0, 0, 0, time.UTC)
+}
+
+// End is the first moment after the period that holds t.
+func (p Period) End(t time.Time) time.Time {
+	start := p.Start(t)
+	if p == Month {
+		return start.AddDate(0, 1, 0)
+	}
+	return start.AddDate(0, 0, 1)
+}
+
+// Calendar knows which day and month it is, without asking the calendar each time. They
+// never run backwards, as the wall clock may. It is for one goroutine at a time.
+type Calendar struct {
+	starts [2]int64
+	next   int64
+}
+
+// Starts are the beginnings of the day and the month of now, in seconds since 1970.
+func (c *Calendar) Starts(now time.Time) [2]int64 {
+	if now.Unix() >= c.next {
+		c.starts = [2]int64{dayBudget: Day.Start(now).Unix(), monthBudget: Month.Start(now).Unix()}
+		c.next = Day.End(now).Unix()
+	}
+	return c.starts
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,8 @@ import (
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/ledger"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 )
 
 // Catalogue is the prices of one file. It does not change, is safe for concurrent use,
@@ -292,3 +295,206 @@ func (b *Book) ByID(id string) (Price, bool) { return b.current.Load().ByID(id) 
 
 // FindFirst is Catalogue.FindFirst of the current one.
 func (b *Book) FindFirst(q Query) (Price, bool) { return b.current.Load().FindFirst(q) }
+
+// Row is one price as a file has it. Its tags are the file's keys.
+type Row struct {
+	// Model is a name or a glob: * is any run of characters. Required.
+	Model string `yaml:"model"`
+	// Upstream is the name of the one it is for; empty is any.
+	Upstream string `yaml:"upstream,omitempty"`
+	// From is the day, of UTC, its requests begin on at the earliest; the zero day is
+	// ever since.
+	From Day `yaml:"from,omitempty"`
+	// ServiceTier, Speed and InferenceGeo are what the price is for requests of that were so served, in the vendors' words; empty
+	// is the vendor's standard, * is any.
+	ServiceTier  string `yaml:"service_tier,omitempty"`
+	Speed        string `yaml:"speed,omitempty"`
+	InferenceGeo string `yaml:"inference_geo,omitempty"`
+	// Classes are the prices of tokens. Input and output are required unless images
+	// have a price.
+	Classes `yaml:",inline"`
+	// Image is dollars for each image made.
+	Image *Dollars `yaml:"image,omitempty"`
+	// Images are images that cost other than Image.
+	Images []ImageRow `yaml:"images,omitempty"`
+	// Tiers are the prices of requests with a large input, in ascending order.
+	Tiers []TierRow `yaml:"tiers,omitempty"`
+	// PerCall is dollars for each call of a hosted tool, by the tool's name: web_search.
+	PerCall map[string]Dollars `yaml:"per_call,omitempty"`
+}
+
+// terms are how requests are served that the row is for.
+func (r Row) terms() ledger.Terms { return ledger.NewTerms(r.ServiceTier, r.Speed, r.InferenceGeo) }
+
+// Classes are dollars per million tokens, by the keys of ledger.Kinds. A class without one costs what
+// the class it is part of does; 0 is free.
+type Classes ledger.Quantities[*Dollars]
+
+// at is the price of a kind.
+func (c *Classes) at(k *ledger.Kind) **Dollars { return (*ledger.Quantities[*Dollars])(c).At(k) }
+
+// ImageRow is the price of images of a size, a quality or both.
+type ImageRow struct {
+	Size    string   `yaml:"size,omitempty"`
+	Quality string   `yaml:"quality,omitempty"`
+	Price   *Dollars `yaml:"price"`
+}
+
+// TierRow is the price of requests whose input is above so many tokens. A class it
+// leaves out costs what it does below.
+type TierRow struct {
+	Above   int64 `yaml:"above"`
+	Classes `yaml:",inline"`
+}
+
+// Day is a day of UTC.
+type Day struct{ time.Time }
+
+// UnmarshalYAML reads a day as 2006-01-02.
+func (d *Day) UnmarshalYAML(node ast.Node) error {
+	text := node.GetToken().Value
+	day, err := ParseDay(text)
+	if err != nil {
+		return &yaml.SyntaxError{Token: node.GetToken(), Message: err.Error()}
+	}
+	*d = day
+	return nil
+}
+
+// ParseDay reads a day as 2006-01-02.
+func ParseDay(text string) (Day, error) {
+	t, err := time.ParseInLocation(time.DateOnly, text, time.UTC)
+	if err != nil {
+		return Day{}, fmt.Errorf("%q is no day; write it as 2026-01-31", text)
+	}
+	return Day{t}, nil
+}
+
+func (d Day) String() string { return d.Format(time.DateOnly) }
+
+// over returns the classes with those of below where they have none.
+func (c *Classes) over(below Classes) Classes {
+	sum := *c
+	for _, k := range ledger.Kinds {
+		if to := sum.at(k); *to == nil {
+			*to = *below.at(k)
+		}
+	}
+	return sum
+}
+
+// rates gives each class its price, or that of the class it is part of.
+func (c *Classes) rates() Rates {
+	var r Rates
+	for _, k := range ledger.Kinds { // a whole precedes its parts
+		switch d := *c.at(k); {
+		case d != nil:
+			*r.At(k) = int64(*d)
+		case k.Whole != nil:
+			*r.At(k) = *r.At(k.Whole)
+		}
+	}
+	return r
+}
+
+// file is a whole file.
+type file struct {
+	Prices []Row `yaml:"prices"`
+}
+
+// Load reads and checks a catalogue, YAML or JSON. What is wrong with it is a
+// *strict.Error, which says where.
+func Load(name string) (*Catalogue, error) {
+	text, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	return Parse(name, text)
+}
+
+// Parse is Load of a text; name is the file's, for errors.
+func Parse(name string, text []byte) (*Catalogue, error) {
+	body, err := strict.Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return nil, &strict.Error{File: name, Text: "there are no prices in it"}
+	}
+	var f file
+	if err := strict.Decode(name, body, &f); err != nil {
+		return nil, err
+	}
+	if len(f.Prices) == 0 {
+		return nil, &strict.Error{File: name, Text: "there are no prices in it"}
+	}
+	for i, row := range f.Prices {
+		if err := row.validate(fmt.Sprintf("$.prices[%d]", i)); err != nil {
+			return nil, strict.Locate(name, body, err)
+		}
+	}
+	catalogue, err := New(f.Prices)
+	if err != nil {
+		return nil, strict.Locate(name, body, err)
+	}
+	return catalogue, nil
+}
+
+// maxName bounds the names in a row, in bytes, so that the ledger keeps an ID whole.
+const maxName = 100
+
+// Validate demands what Parse does of a row.
+func (r Row) Validate() error { return r.validate("the row") }
+
+// validate demands that a row says what its requests cost, and no more than it can mean.
+func (r Row) validate(at string) error {
+	switch {
+	case r.Model == "":
+		return strict.Wrong(at, `model is missing: a name or a glob, "*" for all`)
+	case len(r.Model) > maxName:
+		return strict.Wrong(at+".model", "it has %d bytes; at most %d fit", len(r.Model), maxName)
+	case len(r.Upstream) > maxName:
+		return strict.Wrong(at+".upstream", "it has %d bytes; at most %d fit", len(r.Upstream), maxName)
+	case len(r.key()) > 2*maxName:
+		return strict.Wrong(at, "upstream, model and how they are served have %d bytes; at most %d fit", len(r.key()), 2*maxName)
+	case r.Input == nil && (r.Output != nil || r.Image == nil && len(r.Images) == 0):
+		return strict.Wrong(at, "input is missing: dollars per million tokens, 0 for none")
+	case r.Output == nil && r.Input != nil:
+		return strict.Wrong(at, "output is missing: dollars per million tokens, 0 for none")
+	}
+	for i, image := range r.Images {
+		here := fmt.Sprintf("%s.images[%d]", at, i)
+		switch {
+		case image.Price == nil:
+			return strict.Wrong(here, "price is missing: dollars an image")
+		case image.Size == "" && image.Quality == "":
+			return strict.Wrong(here, "it has neither size nor quality; the price of all images is the row's image")
+		case len(image.Size)+len(image.Quality) > maxName/4:
+			return strict.Wrong(here, "size and quality have more than %d bytes", maxName/4)
+		}
+		for _, earlier := range r.Images[:i] {
+			if earlier.Size == image.Size && earlier.Quality == image.Quality {
+				return strict.Wrong(here, "this size and quality has a price already")
+			}
+		}
+	}
+	for tool := range r.PerCall {
+		if tool == "" || len(tool) > maxName {
+			return strict.Wrong(at+".per_call", "%q is no name of a tool, as web_search is", tool)
+		}
+	}
+	below := int64(0)
+	for i, tier := range r.Tiers {
+		here := fmt.Sprintf("%s.tiers[%d]", at, i)
+		switch {
+		case r.Input == nil:
+			return strict.Wrong(here, "a row whose tokens have no price has no tiers")
+		case tier.Above <= below:
+			return strict.Wrong(here, "above: expected more than %d tokens, got %d", below, tier.Above)
+		case tier.Classes == Classes{}:
+			return strict.Wrong(here, "it changes no price")
+		}
+		below = tier.Above
+	}
+	return nil
+}

@@ -32,8 +32,8 @@ var allowed = map[string]struct {
 	"core/references.go":                {3, "references to items are read by the codec of responses alone"},
 	"core/route/attempt.go":             {2, "a maximum of tokens has two members in chat completions alone; references to items are those of responses"},
 	"core/items/keeper.go":              {1, "the items that are kept are those of responses alone"},
-	"sandbox/traits.go":                 {4, "the table of what the sandbox imitates of each vendor"},
-	"sandbox/memory.go":                 {2, "threads are a member of messages alone"},
+	"sandbox/sandbox.go":                {4, "the table of what the sandbox imitates of each vendor"},
+	"sandbox/conversation.go":           {2, "threads are a member of messages alone"},
 	"sandbox/seal.go":                   {1, "the sandbox signs for direct callers as one vendor does"},
 }
 

@@ -7,10 +7,17 @@
 package connections
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Config bounds a listener's connections. Connections on unix sockets count only in Most.
@@ -137,3 +144,118 @@ func (c *conn) CloseWrite() error {
 
 // NetConn returns the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// Notices report the connections that one port refused or ended: in the log, with at most one
+// line a second, and to a counter. They are safe for concurrent use.
+type Notices struct {
+	log   *slog.Logger
+	port  string
+	count func(port, reason string)
+
+	mu     sync.Mutex
+	logged time.Time
+	since  map[string]int // by reason, since the last line
+}
+
+// NewNotices returns the notices of a port. count may be nil.
+func NewNotices(log *slog.Logger, port string, count func(port, reason string)) *Notices {
+	return &Notices{log: log, port: port, count: count, since: map[string]int{}}
+}
+
+// Add counts a connection.
+func (n *Notices) Add(reason string, from net.Addr) {
+	n.Count(reason)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.since[reason]++
+	now := time.Now()
+	if now.Sub(n.logged) < time.Second {
+		return
+	}
+	n.logged = now
+	reasons := make([]string, 0, len(n.since))
+	for _, reason := range slices.Sorted(maps.Keys(n.since)) {
+		reasons = append(reasons, reason+"="+strconv.Itoa(n.since[reason]))
+	}
+	clear(n.since)
+	n.log.Warn("connections were refused or ended", "port", n.port, "reasons", strings.Join(reasons, " "), "last_from", from.String())
+}
+
+// Count counts a connection without a log line.
+func (n *Notices) Count(reason string) {
+	if n.count != nil {
+		n.count(n.port, reason)
+	}
+}
+
+// Prepare returns a listener whose connections are prepared ahead of Accept, each beside the
+// others: by a handshake, or by reading a header. prepare gives the connection to accept, or
+// nil for one that it has closed. Its context ends when the listener is closed.
+func Prepare(l net.Listener, prepare func(context.Context, net.Conn) net.Conn) net.Listener {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &prepared{Listener: l, prepare: prepare, ctx: ctx, stop: stop, accepted: make(chan accepted)}
+	p.owned.Go(p.accept)
+	return p
+}
+
+type prepared struct {
+	net.Listener
+	prepare  func(context.Context, net.Conn) net.Conn
+	ctx      context.Context //nolint:containedctx // of the preparations: it ends with the listener
+	stop     context.CancelFunc
+	owned    sync.WaitGroup
+	accepted chan accepted
+}
+
+type accepted struct {
+	conn net.Conn
+	err  error
+}
+
+// accept takes connections until the listener is closed.
+func (p *prepared) accept() {
+	for {
+		c, err := p.Listener.Accept()
+		if err == nil {
+			p.owned.Go(func() {
+				if ready := p.prepare(p.ctx, c); ready != nil {
+					p.give(accepted{conn: ready})
+				}
+			})
+			continue
+		}
+		p.give(accepted{err: err})
+		if errors.Is(err, net.ErrClosed) || p.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// give hands over what was accepted, or closes it when the listener is closed.
+func (p *prepared) give(a accepted) {
+	select {
+	case p.accepted <- a:
+	case <-p.ctx.Done():
+		if a.conn != nil {
+			_ = a.conn.Close()
+		}
+	}
+}
+
+// Accept returns the next connection that is prepared.
+func (p *prepared) Accept() (net.Conn, error) {
+	select {
+	case a := <-p.accepted:
+		return a.conn, a.err
+	case <-p.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// Close closes the listener and the connections that it has not given.
+func (p *prepared) Close() error {
+	err := p.Listener.Close()
+	p.stop()
+	p.owned.Wait()
+	return err
+}

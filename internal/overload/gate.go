@@ -1,10 +1,26 @@
+// Package overload has the admission gate of an edge and of a core: it decides which requests
+// an overloaded process refuses, and measures the signals of an overload.
+//
+// Requests take an unknown time, so neither their number nor their duration shows an overload.
+// The gate uses what every request depends on: whether a processor has nothing to run, by Go's scheduler, and
+// how much memory the process has left. A request is admitted when there is room for it. The gate keeps no state
+// for those that it has admitted; admitting one that need not wait costs an atomic addition and a comparison.
+//
+// It must not import the gateway, the core or net/http.
 package overload
 
 import (
 	"context"
 	"log/slog"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -144,3 +160,289 @@ var refusals = func() (all [8]*fault.Error) {
 	}
 	return all
 }()
+
+// Priority says which requests are refused first.
+type Priority uint8
+
+const (
+	// Interactive requests have somebody who waits for them. It is the default.
+	Interactive Priority = iota
+	// Batch requests can wait. They are refused ahead of all others.
+	Batch
+	priorities
+)
+
+// String returns the word of the setting.
+func (p Priority) String() string {
+	if p == Batch {
+		return "batch"
+	}
+	return "interactive"
+}
+
+// How often the signals are read: often while requests come, seldom while none do.
+const (
+	busyTick = 20 * time.Millisecond
+	idleTick = 100 * time.Millisecond
+)
+
+// Run reads the signals until ctx ends. There is one Run of a Gate.
+func (g *Gate) Run(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	c := controller{gate: g, reported: time.Now()}
+	defer g.attend(ctx)()
+	timer := time.NewTimer(busyTick)
+	defer timer.Stop()
+	defer func() {
+		c.report(ctx)
+		g.pressed.Store(0) // otherwise the overload would never end
+		c.collector.running.Wait()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if now := time.Now(); c.step(now) {
+			timer.Reset(busyTick)
+		} else {
+			timer.Reset(idleTick)
+		}
+		if time.Since(c.reported) >= time.Second {
+			c.report(ctx)
+			c.reported = time.Now()
+		}
+	}
+}
+
+// controller turns the signals into what the gate does.
+type controller struct {
+	gate *Gate
+	// Of the step before.
+	admitted, refused int64
+	collector         collector
+
+	reported time.Time
+	shown    [signals][priorities]int64
+}
+
+// step reads the signals; it reports whether requests come.
+func (c *controller) step(now time.Time) bool {
+	g := c.gate
+	if g.config.Memory > 0 {
+		c.weigh(now, g.config.probe.memory())
+	}
+	admitted, refused := g.admitted.Load(), g.refusals()
+	asked := admitted != c.admitted || refused != c.refused
+	c.admitted, c.refused = admitted, refused
+	return asked
+}
+
+// refusals are those of this process.
+func (g *Gate) refusals() (n int64) {
+	for p := range priorities {
+		n += g.refused[Processor][p].Load() + g.refused[Memory][p].Load()
+	}
+	return n
+}
+
+// The parts of the memory from which on batch requests and all requests are refused.
+const (
+	memoryForBatch = 0.80
+	memoryForAll   = 0.92
+)
+
+func (c *controller) weigh(now time.Time, used int64) {
+	g, most := c.gate, float64(c.gate.config.Memory)
+	set := func(bit uint32, on bool) {
+		if on {
+			g.pressed.Or(bit)
+		} else {
+			g.pressed.And(^bit)
+		}
+	}
+	short := float64(used) > most*memoryForBatch
+	set(noBatch, short)
+	set(noneAtAll, float64(used) > most*memoryForAll)
+	if short {
+		c.collector.whileShort(g.config.probe, now)
+	}
+}
+
+// report logs the refusals since the last time, and calls OnRefused with them.
+func (c *controller) report(ctx context.Context) {
+	g := c.gate
+	var attrs []slog.Attr
+	total := int64(0)
+	for signal := range signals {
+		for p := range priorities {
+			n := g.refused[signal][p].Load()
+			since := n - c.shown[signal][p]
+			if since == 0 {
+				continue
+			}
+			c.shown[signal][p] = n
+			total += since
+			attrs = append(attrs, slog.Int64(signal.String()+"_"+p.String(), since))
+			if g.config.OnRefused != nil {
+				g.config.OnRefused(signal, p, since)
+			}
+		}
+	}
+	if total > 0 {
+		g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "requests are refused: there are more than can be served", append([]slog.Attr{slog.Int64("refused", total)}, attrs...)...)
+	}
+}
+
+const (
+	// refusalsPerProcessor is how many refusals a second are answered at once, for each
+	// processor that the process may use. A refusal costs some 30 µs of it, most of that in
+	// the kernel and in the server of the protocol.
+	refusalsPerProcessor = 2000
+	// holdBurst is how many refusals may come at once, as the time that they are good for.
+	holdBurst = 100 * time.Millisecond
+	// longestHold bounds the wait for the answer, and maxHeld how many wait at once: each
+	// costs some 10 KiB beside its connection.
+	longestHold = 500 * time.Millisecond
+	maxHeld     = 8192
+)
+
+// Hold waits before a refusal is answered while there are so many that to answer all at
+// once would take the processor from the requests that were admitted. A caller who gets a
+// refusal sends the next request, so the wait, and the number of callers, bound what
+// refusals cost. Up to a rate Hold returns at once. It returns early when ctx ends, when the processor has
+// nothing else to do, and longestHold after the request came, which is since; it does not wait while
+// memory is short.
+func (g *Gate) Hold(ctx context.Context, since time.Time) {
+	if g == nil {
+		return
+	}
+	now := time.Now()
+	wait := min(g.holdFor(int64(now.Sub(g.start))), longestHold-now.Sub(since))
+	if wait <= 0 || g.pressed.Load()&(noBatch|noneAtAll) != 0 {
+		return
+	}
+	defer g.held.Add(-1)
+	if g.held.Add(1) > maxHeld {
+		return
+	}
+	q, w := &g.queue, &waiter{since: now, turn: make(chan struct{})}
+	q.mu.Lock()
+	q.held.push(w)
+	q.mu.Unlock()
+	g.look()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-w.turn:
+		return
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !w.gone {
+		q.held.remove(w)
+	}
+}
+
+// holdFor counts a refusal by GCRA, and returns how long its answer is to wait. Those that
+// would wait for longer than the longest time are not counted: they come at the rate of their
+// callers. They wait for half of it and more, each for another time: those that came at once
+// would otherwise come again at once.
+func (g *Gate) holdFor(now int64) time.Duration {
+	for {
+		due := g.answered.Load()
+		wait := time.Duration(due-now) - holdBurst
+		if wait > longestHold {
+			return longestHold - rand.N(longestHold/2) //nolint:gosec // a wait, no secret
+		}
+		if g.answered.CompareAndSwap(due, max(due, now)+g.answerEvery) {
+			return wait
+		}
+	}
+}
+
+// MemoryLimit returns how much memory this process may use, in bytes: GOMEMLIMIT, else nine
+// tenths of what its cgroup may use, which fromGroup reports; 0 where nothing bounds it.
+func MemoryLimit() (bytes int64, fromGroup bool) {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit, false
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0, false
+	}
+	limit := groupLimit("/sys/fs/cgroup", string(own))
+	return limit / 10 * 9, limit > 0
+}
+
+// groupLimit returns the least memory limit of a cgroup and those above it; 0 for none. own
+// is /proc/self/cgroup, as of cgroups(7).
+func groupLimit(root, own string) (least int64) {
+	for line := range strings.Lines(own) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		dir, file := root, "memory.max" // version 2
+		switch {
+		case parts[0] == "0" && parts[1] == "":
+		case parts[1] == "memory":
+			dir, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		for at := filepath.Clean("/" + parts[2]); ; at = filepath.Dir(at) {
+			text, err := os.ReadFile(filepath.Join(dir, at, file)) //nolint:gosec // of the system
+			// Version 1 spells no limit as a number of pages near the largest.
+			if n, wrong := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && wrong == nil && n > 0 && n < math.MaxInt64/2 && (least == 0 || n < least) {
+				least = n
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// collector makes garbage collections while memory is short. What the process holds is known from the last
+// collection, and a process that refuses requests allocates too little for the next: the runtime would
+// make it after two minutes, however much is free by then.
+type collector struct {
+	seen    uint64    // collections, by the last look
+	last    time.Time // when seen changed
+	running sync.WaitGroup
+	// took is how long the last collection of this collector took, in ns; -1 while one runs.
+	took atomic.Int64
+}
+
+const (
+	// collectAfter is how long after a collection the next one is made.
+	collectAfter = 500 * time.Millisecond
+	// collectShare is how many times as long as a collection took the next one waits: what is
+	// held may be held for long, and a collection of gigabytes takes seconds of a processor.
+	collectShare = 20
+)
+
+// whileShort makes a collection unless there was one of late. It does not wait for it.
+func (c *collector) whileShort(p probe, now time.Time) {
+	if n := p.collections(); n != c.seen {
+		c.seen, c.last = n, now
+		return
+	}
+	took := c.took.Load()
+	if took < 0 || now.Sub(c.last) < max(collectAfter, time.Duration(took)*collectShare) {
+		return
+	}
+	c.took.Store(-1)
+	c.running.Go(func() {
+		begin := time.Now()
+		p.collect()
+		c.took.Store(int64(time.Since(begin)))
+	})
+}

@@ -8,14 +8,23 @@
 package drawing
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/HugoSmits86/nativewebp"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/inconsolata"
 	"golang.org/x/image/math/fixed"
@@ -143,3 +152,115 @@ func Mosaic(img *image.NRGBA, tiles int) *image.NRGBA {
 
 // middle returns the middle of the tile that contains a coordinate.
 func middle(at, end, edge int) int { return min(at-at%edge+edge/2, end-1) }
+
+// Format is the file format of an image.
+type Format string
+
+// The formats there are encoders for, by the names the protocols use.
+const (
+	PNG  Format = "png"
+	JPEG Format = "jpeg"
+	WebP Format = "webp"
+)
+
+// ParseFormat reads the name of a format: png (also empty), jpeg (also jpg) or webp.
+func ParseFormat(name string) (Format, error) {
+	switch name {
+	case "", "png":
+		return PNG, nil
+	case "jpeg", "jpg":
+		return JPEG, nil
+	case "webp":
+		return WebP, nil
+	}
+	return "", fmt.Errorf("output format %.40q is not accepted: use png, jpeg or webp", name)
+}
+
+// MediaType is the media type of the format.
+func (f Format) MediaType() string { return "image/" + string(f) }
+
+// smallEffort is the compression from which lossless formats look for a smaller file.
+const smallEffort = 50
+
+// Encode writes img as f. JPEG takes the compression, 0 to 100, for its quality, and drops the
+// alpha. PNG and WebP are lossless and keep every pixel and its alpha; for them, less than 50 asks for
+// speed and the rest for a smaller file.
+func Encode(w io.Writer, img *image.NRGBA, f Format, compression int) error {
+	switch f {
+	case PNG:
+		e := png.Encoder{CompressionLevel: png.DefaultCompression}
+		if compression < smallEffort {
+			e.CompressionLevel = png.BestSpeed
+		}
+		return e.Encode(w, img)
+	case JPEG:
+		// The bytes of opaque pixels are the same in RGBA, which the encoder reads faster.
+		same := &image.RGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
+		return jpeg.Encode(w, same, &jpeg.Options{Quality: compression})
+	case WebP:
+		o := &nativewebp.Options{CompressionLevel: nativewebp.DefaultCompression}
+		if compression < smallEffort {
+			o.CompressionLevel = nativewebp.BestSpeed
+		}
+		// The encoder ignores errors of the writer: bufio keeps the first one.
+		b := bufio.NewWriter(w)
+		if err := nativewebp.Encode(b, img, o); err != nil {
+			return err
+		}
+		return b.Flush()
+	}
+	return fmt.Errorf("no encoder for the format %.40q", string(f))
+}
+
+// The bounds of a size. MaxPixels is that of 3840x2160.
+const (
+	MinEdge     = 64
+	MaxEdge     = 4096
+	MaxPixels   = 3840 * 2160
+	edgeStep    = 16
+	defaultEdge = 1024
+)
+
+var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,3})x([1-9][0-9]{0,3})$`)
+
+var errSize = errors.New(`use "auto", or "<width>x<height>" in pixels, each from 1 to 4096, such as "1024x1024"`)
+
+// Snap turns a requested size into the one that is drawn and returned:
+//
+//	requested                        drawn
+//	"" or "auto"                     1024x1024
+//	<width>x<height>, 1 to 4096      each side rounded to the nearest multiple of 16, a
+//	                                 half up, and raised to 64 where it is below
+//	of more than 8,294,400 pixels    scaled down in proportion until it has no more,
+//	                                 sides rounded down to multiples of 16
+//	anything else                    an error that names what is accepted: sides of zero
+//	                                 or above 4096, signs, spaces, leading zeros, "X"
+//	                                 and digits of other scripts included
+//
+// A size that is snapped already stays as it is.
+func Snap(requested string) (width, height int, err error) {
+	if requested == "" || requested == "auto" {
+		return defaultEdge, defaultEdge, nil
+	}
+	match := sizeForm.FindStringSubmatch(requested)
+	if match == nil {
+		return 0, 0, fmt.Errorf("size %.40q is not accepted: %w", requested, errSize)
+	}
+	// Four digits cannot overflow.
+	width, _ = strconv.Atoi(match[1])
+	height, _ = strconv.Atoi(match[2])
+	if max(width, height) > MaxEdge {
+		return 0, 0, fmt.Errorf("size %.40q is not accepted: %w", requested, errSize)
+	}
+	width, height = snapEdge(width), snapEdge(height)
+	if width*height > MaxPixels {
+		scale := math.Sqrt(float64(MaxPixels) / float64(width*height))
+		width = int(float64(width)*scale) / edgeStep * edgeStep
+		height = int(float64(height)*scale) / edgeStep * edgeStep
+	}
+	return width, height, nil
+}
+
+func snapEdge(edge int) int {
+	return max((edge+edgeStep/2)/edgeStep*edgeStep, MinEdge)
+}

@@ -1,6 +1,27 @@
+// Package instrument holds the metrics of a core and of an edge: their names, units,
+// labels and buckets, and what records them. Each metric is a Definition; Definitions
+// lists all of them, and docs/observability.md is tested against that list.
+//
+// Names follow the OpenTelemetry conventions where there is one:
+//
+//   - GenAI: repository open-telemetry/semantic-conventions-genai,
+//     docs/gen-ai/client-inference.md and gen-ai-token-metrics.md, as read on 2026-11-22
+//     (status: development). The names of semantic-conventions v1.41.0 are available by
+//     OTEL_SEMCONV_STABILITY_OPT_IN, see Names.
+//   - HTTP and RPC: semantic-conventions v1.43.0, docs/http/http-metrics.md (stable) and
+//     docs/rpc/rpc-metrics.md.
+//
+// All other metrics are genway.*. No label holds what a caller can choose: labels are
+// routes, upstreams and models of the configuration, and closed lists of words.
+//
+// Counters and histograms are recorded to a Registry, which package telemetry gives to the
+// readers of the SDK; gauges are the SDK's. It must not import an SDK, an exporter, or any
+// package of core or gateway, so that both can import it.
 package instrument
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -339,4 +360,38 @@ func (c *Core) Settled(span trace.SpanContext, s Settlement) {
 			c.classes[i].add(n)
 		}
 	}
+}
+
+// Names says which set of GenAI names is recorded.
+type Names struct {
+	// Newest is the set of semantic-conventions-genai.
+	Newest bool
+	// Older is the set of semantic-conventions v1.41.0: gen_ai.client.operation.duration,
+	// gen_ai.client.operation.time_to_first_chunk, …time_per_output_chunk and
+	// gen_ai.client.token.usage.
+	Older bool
+}
+
+// OptInVariable is the environment variable that NamesOf reads. It is OpenTelemetry's, for
+// conventions that change.
+const OptInVariable = "OTEL_SEMCONV_STABILITY_OPT_IN"
+
+// The values of the variable that mean something here.
+const (
+	olderAlone = "gen_ai_v1.41"
+	olderToo   = "gen_ai_v1.41/dup"
+)
+
+// NamesOf reads the value of OptInVariable, a list separated by commas: gen_ai_v1.41 records
+// the older set in place of the newest, gen_ai_v1.41/dup records both. Without either, the
+// newest set is recorded. Other values are for other instrumentations and mean nothing here.
+func NamesOf(value string) Names {
+	wanted := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
+	switch {
+	case slices.Contains(wanted, olderToo):
+		return Names{Newest: true, Older: true}
+	case slices.Contains(wanted, olderAlone):
+		return Names{Older: true}
+	}
+	return Names{Newest: true}
 }

@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // Exit codes: 1 when the command failed, 2 when it was called wrongly.
@@ -66,4 +68,14 @@ func TellEnd(ctx context.Context, log *slog.Logger, grace time.Duration) func() 
 	return context.AfterFunc(ctx, func() {
 		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace_seconds", grace.Seconds())
 	})
+}
+
+// ShellWord returns a word as a shell takes it for one.
+func ShellWord(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+:@%,=", c)
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

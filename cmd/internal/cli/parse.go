@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -230,3 +234,208 @@ func plainText(err error) string {
 
 // redacted stands in errors for what they must not repeat.
 const redacted = "[REDACTED]"
+
+// checkBounds fails when a number or a duration among the flags is beyond its bounds, which are
+// tags of its field, in the notation of the flag:
+//
+//	least:"1s"     its least value
+//	most:"2160h"   its greatest value
+//	or:"0"         a value that is good beside them
+//
+// The error names the flag and its environment variable. A pointer that is nil was not given
+// and is good.
+func checkBounds(flags []*kong.Flag) error {
+	for _, flag := range flags {
+		value := flag.Target
+		if value.Kind() == reflect.Pointer {
+			value = value.Elem()
+		}
+		if !value.IsValid() || !flag.Tag.Has("least") && !flag.Tag.Has("most") {
+			continue
+		}
+		given := value.Int()
+		tooSmall := flag.Tag.Has("least") && given < flagAmount(value.Type(), flag.Tag.Get("least"))
+		tooLarge := flag.Tag.Has("most") && given > flagAmount(value.Type(), flag.Tag.Get("most"))
+		if !tooSmall && !tooLarge || flag.Tag.Has("or") && given == flagAmount(value.Type(), flag.Tag.Get("or")) {
+			continue
+		}
+		name := flag.ShortSummary()
+		if len(flag.Envs) > 0 {
+			name += " (" + flag.Envs[0] + ")"
+		}
+		return fmt.Errorf("%s: expected %s, got %v", name, expected(flag.Tag), value.Interface())
+	}
+	return nil
+}
+
+// flagAmount reads a bound. A bound that cannot be read is a mistake of the grammar.
+func flagAmount(t reflect.Type, text string) int64 {
+	if t == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			panic(err)
+		}
+		return int64(d)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// expected says which values a flag may have.
+func expected(tag *kong.Tag) string {
+	least, most := tag.Get("least"), tag.Get("most")
+	text := "at least " + least + " and at most " + most
+	switch {
+	case most == "":
+		text = "at least " + least
+	case least == "":
+		text = "at most " + most
+	}
+	if tag.Has("or") {
+		return tag.Get("or") + ", or " + text
+	}
+	return text
+}
+
+// environment resolves flags that no argument gives to the values of their variables. A
+// variable that is set to nothing gives an empty value. Its errors repeat a value only if it
+// looks like a number: anything else may be a secret in the wrong variable.
+func environment() kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, variable := range flag.Envs {
+			text, ok := os.LookupEnv(variable)
+			if !ok {
+				continue
+			}
+			err := accepts(flag, text)
+			if !utf8.ValidString(text) {
+				err = errors.New("it is not UTF-8")
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%w (from %s)", withoutValue(err, text), variable)
+			}
+			return text, nil
+		}
+		return nil, nil
+	})
+}
+
+// withoutEnvironment hides the variables of a flag from kong, whose own errors repeat their
+// values, and which reads them even where an argument gives the flag.
+func withoutEnvironment(node kong.Visitable, next kong.Next) error {
+	if flag, ok := node.(*kong.Flag); ok {
+		flag.Tag.Envs = nil
+	}
+	return next(nil)
+}
+
+// accepts returns an error unless a flag can be set to the text.
+func accepts(flag *kong.Flag, text string) error {
+	if flag.Enum != "" && !flag.IsSlice() && !slices.Contains(flag.EnumSlice(), text) {
+		return fmt.Errorf("must be one of %s but got %q", strings.Join(flag.EnumSlice(), ", "), text)
+	}
+	value := kong.Token{Value: text, Type: kong.FlagValueToken}
+	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: kong.ScanFromTokens(value)}, reflect.New(flag.Target.Type()).Elem())
+}
+
+// withoutValue returns an error about a value without the value, unless it is a figure.
+func withoutValue(err error, text string) error {
+	if isFigure(text) {
+		return err
+	}
+	shown := err.Error()
+	for _, part := range append([]string{text}, kong.SplitEscaped(text, ',')...) {
+		if part == "" {
+			continue
+		}
+		shown = strings.ReplaceAll(shown, strconv.Quote(part), redacted)
+		if strings.Contains(shown, part) {
+			return errors.New("its value is not valid")
+		}
+	}
+	return errors.New(shown)
+}
+
+// isFigure reports whether a text is a number, with a unit or without, or an address: digits,
+// and at most three letters.
+func isFigure(text string) bool {
+	letters, digits := 0, 0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case strings.ContainsRune("+-.:/_ ", c):
+		case unicode.IsLetter(c) && letters < 3:
+			letters++
+		default:
+			return false
+		}
+	}
+	return digits > 0 && len(text) <= 40
+}
+
+// Configured is a command that wants to know where the values of its flags are from.
+type Configured interface {
+	// TakeSettings is called once, ahead of Run.
+	TakeSettings(settings []Setting)
+}
+
+// Setting is a flag of a command that is to be run: its value, and where that is from.
+type Setting struct {
+	// Flag is its name with its dashes: --grpc.
+	Flag string
+	// Value is as a command line has it; a list has commas. It is empty for a default that is none of the
+	// flag's own. It may be a secret.
+	Value string
+	// Given says that an argument gave it. Variable is the environment variable that did otherwise; empty
+	// for a default.
+	Given    bool
+	Variable string
+}
+
+// settings are the flags of a command that was chosen, in the order of its help.
+func settings(chosen *kong.Context, node *kong.Node) []Setting {
+	given := map[*kong.Flag]bool{}
+	for _, p := range chosen.Path {
+		if p.Flag != nil && !p.Resolved {
+			given[p.Flag] = true
+		}
+	}
+	var all []Setting
+	for _, flag := range node.Flags {
+		if slices.Contains([]string{"help", "version", "completion"}, flag.Name) {
+			continue
+		}
+		s := Setting{Flag: "--" + flag.Name, Value: written(flag.Target), Given: given[flag]}
+		for _, variable := range flag.Envs {
+			if _, set := os.LookupEnv(variable); set && !s.Given && s.Variable == "" {
+				s.Variable = variable
+			}
+		}
+		if !s.Given && s.Variable == "" && !flag.HasDefault && flag.Target.IsZero() && !flag.IsBool() {
+			s.Value = ""
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// written is a flag's value as text.
+func written(value reflect.Value) string {
+	switch {
+	case value.Kind() == reflect.Pointer && value.IsNil():
+		return ""
+	case value.Kind() == reflect.Pointer:
+		return written(value.Elem())
+	case value.Kind() != reflect.Slice:
+		return fmt.Sprint(value.Interface())
+	}
+	var each []string
+	for i := range value.Len() {
+		each = append(each, fmt.Sprint(value.Index(i).Interface()))
+	}
+	return strings.Join(each, ",")
+}

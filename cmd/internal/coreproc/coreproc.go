@@ -6,22 +6,32 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/capture/vault"
+	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/explain"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream/remote"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/certs"
 	"github.com/genway/genway/internal/connections"
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/sandbox"
 	"github.com/genway/genway/telemetry"
 	"github.com/genway/genway/telemetry/flight"
@@ -245,3 +255,179 @@ func (c *Core) ConsoleTLS() *tls.Config {
 
 // Gate is the core's, for an edge in the same process.
 func (c *Core) Gate() *overload.Gate { return c.gate }
+
+// CoreFlags are the core's flags.
+type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all else takes a copy
+	Data
+	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may continue after SIGTERM."`
+	MaxAge     time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Maximum age of a connection to the gRPC side, give or take a tenth. The server then asks the client to reconnect, so that calls reach new cores; calls in flight continue. 0 is no limit. Connections of a unix socket have none."`
+	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
+	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
+	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"Durability of the ledger: off (a power failure may lose the last rows), batch (rows are synced to disk in batches, within 20 ms) or each (a row is synced before its request is sent and before its answer ends)."`
+	Answers    int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" placeholder:"BYTES" help:"Memory limit in bytes for the answers of upstreams to all requests together, after decompression; at least 268435456. Default: 1 GiB. One upstream may use half of it."`
+	KeepItems  time.Duration `env:"GENWAY_KEEP_ITEMS" default:"24h" least:"0s" most:"87600h" help:"How long output items of the responses protocol are stored, encrypted, so that later requests can refer to them. At most 87600h; 0 stores none."`
+
+	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
+	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`
+
+	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Allow admins to write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams, and what the server reads, to any address. Programs (auth.command) are written on the host only."`
+
+	TrustFlags
+	cli.Overload
+	cli.Telemetry
+
+	settings []cli.Setting
+}
+
+// TakeSettings has the core report the flags of its process.
+func (f *CoreFlags) TakeSettings(settings []cli.Setting) { f.settings = settings }
+
+// LedgerSync is how durable the ledger is. Empty is batch.
+type LedgerSync string
+
+// The ledger's durabilities; docs/ledger.md says what each costs.
+const (
+	LedgerOff  LedgerSync = "off"
+	LedgerEach LedgerSync = "each"
+)
+
+// ListenGRPC opens the core's listener.
+func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
+	return cli.Listen(ctx, "--grpc", f.GRPC)
+}
+
+// connectionAge is the age at which connections of the gRPC side are replaced; 0 for
+// never. Behind a unix socket there is one core for good.
+func (f CoreFlags) connectionAge() time.Duration {
+	if strings.HasPrefix(f.GRPC, "unix:") {
+		return 0
+	}
+	return f.MaxAge
+}
+
+// OIDC is the console's identity provider as the configuration in force has it; nil for none.
+func (c *Core) OIDC() *config.OIDC { return c.routing.oidc.Load() }
+
+// StartSession makes a session of the console for the subject whom an identity provider vouches for, and
+// gives its key. The audit names the subject.
+func (c *Core) StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error) {
+	made, err := c.Keys.StartSession(audit.WithActor(ctx, "oidc:"+params.Subject), params)
+	return made.Raw, err
+}
+
+// Models returns a model to try for callers of each protocol: the first that is listed by
+// name, that a route leads to and that has a target which can serve it. A protocol for
+// which none is known, as where all routes are globs, has no entry.
+func (c *Core) Models() map[genwayv1.Protocol]string { return models(c.routing.Router) }
+
+func models(router *route.Router) map[genwayv1.Protocol]string {
+	found := map[genwayv1.Protocol]string{}
+	for _, p := range append(slices.Clip(protocol.All()), protocol.Direct) {
+		for _, m := range router.Models() {
+			does := m.GetGeneratesText()
+			if p.Images {
+				does = m.GetGeneratesImages()
+			}
+			if e := router.Explain(p.ID, m.GetName()); does && pasteable(m.GetName()) && len(e.Targets)+len(e.Fallback) > 0 {
+				found[p.ID] = m.GetName()
+				break
+			}
+		}
+	}
+	return found
+}
+
+// pasteable reports whether a name stands in a line for a shell, in JSON and in a path as
+// it is.
+func pasteable(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/@+") == ""
+}
+
+// advise logs what an operator has most likely forgotten: that there is no key.
+func (c *Core) advise(ctx context.Context) {
+	live, err := c.Keys.List(ctx, keys.Query{Limit: 1, LiveAt: time.Now()})
+	if err != nil {
+		c.log.Warn("the keys cannot be listed", "error", err)
+		return
+	}
+	flag, err := c.data.Flag(os.Getenv)
+	if err != nil {
+		flag = ""
+	}
+	if len(live) == 0 {
+		c.log.Warn("there is no key, so no client can call; make one", "command", "genway keys create --group "+string(keys.GroupChat)+flag)
+	}
+}
+
+// adviseOfBudgets logs that a key has a budget which no price can be counted against. It
+// reads keys until it finds one, so that it runs beside the server.
+func (c *Core) adviseOfBudgets(ctx context.Context) {
+	if !c.routing.unpriced() {
+		return
+	}
+	for key, err := range c.Keys.All(ctx, keys.Query{LiveAt: time.Now()}) {
+		if err != nil {
+			return // the server says so where it matters
+		}
+		if len(key.Policy.Limits.Budgets) > 0 {
+			c.log.Warn("keys have budgets and the configuration has no prices: requests of these keys are refused", "key", key.ID, "remedy", config.PricesRemedy)
+			return
+		}
+	}
+}
+
+// watch has the state of the core read whenever metrics are collected.
+func (c *Core) watch(limitsUnavailable *atomic.Bool) error {
+	var fills *limit.Fills
+	if counted, ok := c.limits.store.(interface{ Fills() *limit.Fills }); ok {
+		fills = counted.Fills()
+	}
+	_, err := instrument.State{
+		Breakers: c.routing.Router.Breakers, LedgerQueue: c.ledger.Queued, LedgerLag: c.ledger.Lag,
+		LimitsDegraded: limitsUnavailable.Load, StoreDamaged: c.damaged.Load, AnswerBytes: c.routing.Answers.Held,
+		Budgets: func(yield func(scope, period string, fill float64)) {
+			if fills != nil {
+				fills.Each(time.Now(), yield)
+			}
+		},
+		Certificates: c.expiries, ConfigHash: c.routing.Hash, Ready: func() bool { return len(c.server.Failing()) == 0 },
+		LogLinesLost: cli.LinesLost(c.log),
+	}.Watch(c.telemetry.Meter)
+	return err
+}
+
+// expiries calls yield with the groups of certificates, and when the first of each ends.
+func (c *Core) expiries(yield func(group string, end time.Time)) {
+	if end, ok := c.certificates.First(); ok {
+		yield("grpc", end)
+	}
+	c.routing.mu.Lock()
+	end, ok := certs.First(c.routing.current.certificates)
+	c.routing.mu.Unlock()
+	if ok {
+		yield("upstreams", end)
+	}
+}
+
+// Hash is that of the configuration in force: the first digits of its SHA-256, or none
+// without a file.
+func (r *Routing) Hash() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hash
+}
+
+// noHash stands for a core without a configuration file.
+const noHash = "none"
+
+func hashOf(file string) string {
+	if file == "" {
+		return noHash
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return noHash
+	}
+	return hashOfText(text)
+}

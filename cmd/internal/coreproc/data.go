@@ -5,15 +5,22 @@ package coreproc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 // Data are the flags for where data is kept.
@@ -153,4 +160,123 @@ func (d Data) MigrateUp(ctx context.Context) ([]store.Migration, error) {
 		return nil, err
 	}
 	return store.MigrateUp(ctx, store.Config{Location: location, Waits: SayWaits})
+}
+
+// Flag is what other commands need to find the same data, beside the environment.
+// It has no URL, which may have a password.
+func (d Data) Flag(getenv func(string) string) (string, error) {
+	switch {
+	case d.Store != "" && d.Store == getenv("GENWAY_STORE"):
+		return "", nil
+	case store.IsPostgres(d.Store):
+		return " --store URL", nil
+	case d.Store != "":
+		return " --store " + cli.ShellWord(d.Store), nil
+	}
+	if d.Config != "" && d.Config != getenv("GENWAY_CONFIG") {
+		location, err := config.LoadStore(d.Config, os.LookupEnv)
+		if location != "" || err != nil {
+			return " --config " + cli.ShellWord(d.Config), err
+		}
+	}
+	if d.Dir != "" {
+		return " --data " + cli.ShellWord(d.Dir), nil
+	}
+	return "", nil
+}
+
+// SayWaits says on standard error that a command waits for another process that migrates the store.
+func SayWaits(w store.Wait) {
+	so := ""
+	if w.Waited >= time.Second {
+		so = fmt.Sprintf(" (%s so far)", w.Waited.Round(time.Second))
+	}
+	fmt.Fprintf(os.Stderr, "%s: store %s: waiting for the lock of migrations, which %s holds%s\n", cli.ProgramName(), w.Store, w.Holder, so)
+}
+
+// logWaits logs that a server waits for another process that migrates the store.
+func logWaits(log *slog.Logger) func(store.Wait) {
+	return func(w store.Wait) {
+		log.Info("waiting for the lock of migrations, which another process holds", "store", w.Store, "holder", w.Holder, "waited_seconds", w.Waited.Round(time.Second).Seconds())
+	}
+}
+
+// bySource returns what is in force with where it is from: the flags of the process, then the members of the file.
+func bySource(settings []cli.Setting, members []config.Member) []*adminv1.ConfigurationMember {
+	var all []*adminv1.ConfigurationMember
+	overrides := map[string]string{} // members of the file that a flag has precedence over
+	for _, s := range settings {
+		m := &adminv1.ConfigurationMember{Name: s.Flag, Value: config.MaskedValue(s.Value), Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT}
+		if s.Flag == "--data" && !s.Given {
+			m.Value, s.Variable = defaultData()
+		}
+		switch {
+		case s.Given:
+			m.Source = adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FLAG
+		case s.Variable != "":
+			m.Source, m.Variables = adminv1.ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT, []string{s.Variable}
+		}
+		if s.Flag == "--store" && s.Value != "" {
+			overrides["store"] = s.Flag
+		}
+		all = append(all, m)
+	}
+	for _, member := range members {
+		m := &adminv1.ConfigurationMember{
+			Name: member.Path, Value: member.Value, Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE, Line: int32(member.Line),
+			Variables: member.Variables, OverriddenBy: overrides[member.Path],
+		}
+		if member.Referred {
+			m.Source = adminv1.ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// defaultData is the directory of the data where no argument says which, and the variable that says so, if it
+// does.
+func defaultData() (directory, variable string) {
+	directory, err := store.DataDir("", os.Getenv)
+	if err != nil {
+		return "", ""
+	}
+	if os.Getenv("GENWAY_DATA") != "" {
+		variable = "GENWAY_DATA"
+	}
+	return directory, variable
+}
+
+// partLimits is the store that cores share their limits in. A core is ready without it.
+const partLimits = "limits"
+
+// node is what this core reports of itself in the store.
+type node struct {
+	fixed   ledger.Node
+	routing *Routing
+	// limitsUnavailable is set while the store of limits does not answer.
+	limitsUnavailable atomic.Bool
+	// server is nil until there is one.
+	server atomic.Pointer[core.Server]
+}
+
+func newNode(address string, routing *Routing) *node {
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	return &node{fixed: ledger.Node{Host: host, Version: cli.Version(), Address: address}, routing: routing}
+}
+
+// now is what holds at present.
+func (n *node) now() ledger.Node {
+	is := n.fixed
+	is.Configuration = n.routing.Hash()
+	if server := n.server.Load(); server != nil {
+		is.Degraded = slices.Clone(server.Failing())
+	}
+	if n.limitsUnavailable.Load() {
+		is.Degraded = append(is.Degraded, partLimits)
+	}
+	return is
 }

@@ -2,22 +2,31 @@ package coreproc
 
 import (
 	"cmp"
+	"context"
 	"crypto/x509"
 	"errors"
 	"io"
+	"log/slog"
 	"net/url"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/check"
+	"github.com/genway/genway/core/upstream/credential"
 	"github.com/genway/genway/core/upstream/discover"
 	"github.com/genway/genway/core/upstream/generation"
+	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/stamp"
 	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // Upstreams are the upstreams of one configuration, and the routes to them.
@@ -157,4 +166,105 @@ func listed(listing *discover.Listing, only string) func() []*genwayv1.Model {
 		}
 		return models[at : at+1]
 	}
+}
+
+// fewTokens is how long the answer to a check may be: the least that all vendors take.
+const fewTokens = 16
+
+// asks returns the cheapest call that checks an upstream: its list of models, a count of tokens
+// where the upstream counts, or else an answer of a few tokens.
+func asks(u config.Upstream, made adapter) func(context.Context) error {
+	if u.Check.Model == "" {
+		return func(ctx context.Context) error {
+			_, err := made.ListModels(ctx, "")
+			return err
+		}
+	}
+	req := &genwayv1.GenerateTextRequest{
+		Model: u.Check.Model, MaxOutputTokens: new(int64(fewTokens)),
+		Messages: []*genwayv1.Message{{
+			Role:  genwayv1.Role_ROLE_USER,
+			Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hi"}}}},
+		}},
+	}
+	if p, place := protocol.ByKind(u.Kind), u.Place(); p != nil && (place == nil || !place.NoCount) {
+		if _, counts := p.Codec.(codec.TokenCounter); counts {
+			return func(ctx context.Context) error {
+				_, err := made.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: &genwayv1.GenerateTextRequest{Model: req.GetModel(), Messages: req.GetMessages()}})
+				return err
+			}
+		}
+	}
+	return func(ctx context.Context) error {
+		_, err := made.GenerateText(ctx, deferred.New(req))
+		return err
+	}
+}
+
+// credentialOf makes the credential that an upstream's auth describes; nil without one.
+func credentialOf(name string, u config.Upstream) credential.Credential {
+	name = u.AuthName(name)
+	var place provider.Endpoint
+	if e := u.Place(); e != nil {
+		place = *e
+	}
+	switch a := u.Auth; a.Way() {
+	case "entra":
+		return credential.NewEntra(name, credential.Entra{
+			Authority: strings.TrimRight(a.Entra.Authority, "/"), Tenant: a.Entra.Tenant, ClientID: a.Entra.ClientID, Scope: cmp.Or(a.Entra.Scope, place.Scope),
+			ClientSecret: a.Entra.ClientSecret, ClientSecretFile: a.Entra.ClientSecretFile, TokenFile: a.Entra.TokenFile,
+		})
+	case "managed_identity":
+		return credential.NewManagedIdentity(name, credential.ManagedIdentity{
+			ClientID: a.ManagedIdentity.ClientID, Resource: strings.TrimSuffix(cmp.Or(a.ManagedIdentity.Scope, place.Scope), "/.default"),
+			Endpoint: os.Getenv("IDENTITY_ENDPOINT"), Header: os.Getenv("IDENTITY_HEADER"),
+		})
+	case "google":
+		return credential.NewGoogle(name, credential.Google{File: a.Google.CredentialsFile, Metadata: a.Google.Metadata})
+	case "aws":
+		return credential.NewAWS(name, credential.AWS{
+			Source: a.AWS.SourceOrDefault(), Profile: a.AWS.Profile,
+			AccessKeyID: a.AWS.AccessKeyID, SecretAccessKey: a.AWS.SecretAccessKey, SessionToken: a.AWS.SessionToken,
+			RoleARN: a.AWS.RoleARN, TokenFile: a.AWS.TokenFile,
+			Region: u.SigningRegion(), Service: cmp.Or(a.AWS.Service, place.Service, "bedrock"),
+		})
+	case "command":
+		return credential.NewCommand(name, credential.Command{Args: a.Command.Run, Lifetime: time.Duration(a.Command.Lifetime), Header: a.Command.Header})
+	}
+	return nil
+}
+
+// secret is a file with an upstream's key, which is read again when it changes. It is used
+// by one goroutine at a time.
+type secret struct {
+	upstream, file string
+	// key is what the upstream is asked with, use has it asked with another.
+	key string
+	use func(key string)
+	// seen is the stamp of the file when it was read last, good or bad, and looked the stamp
+	// when it was looked at last.
+	seen, looked string
+}
+
+// refresh reads the file if it has changed, and has stayed the same since the look before:
+// half a key reads like a key. It reports whether to look again soon. A file that cannot be
+// read, or that holds no key, changes nothing; the log says so once for each state of the file.
+func (s *secret) refresh(log *slog.Logger) (again bool) {
+	now := stamp.Of(s.file) // taken first: what changes while it is read is read again
+	settled := now == s.looked
+	s.looked = now
+	if now == s.seen || !settled {
+		return now != s.seen
+	}
+	s.seen = now
+	key, err := config.ReadSecret(s.file)
+	switch {
+	case err != nil:
+		log.Error("the upstream's key cannot be read again; the old one stays", "upstream", s.upstream, "error", err)
+	case key != s.key:
+		s.key = key
+		s.use(key)
+		log.Info("the upstream's key was read again", "upstream", s.upstream, "file", s.file)
+	}
+	return false
 }

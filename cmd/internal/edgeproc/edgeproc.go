@@ -21,6 +21,7 @@ import (
 	"github.com/genway/genway/telemetry"
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
 )
 
@@ -163,4 +164,103 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 	// Without a delay the end is meant to be at once.
 	config.Linger = min(linger, cli.DelayOf(ctx))
 	return gateway.Serve(ctx, limited, edge, config)
+}
+
+// UseTelemetry sets what the edge records by, and the board that lists its requests, which
+// may be nil. Without it nothing is recorded.
+func (f *EdgeFlags) UseTelemetry(tel *telemetry.Telemetry, board *flight.Board) {
+	f.telemetry, f.board = tel, board
+	f.metrics = instrument.NewEdge(tel.Registry)
+}
+
+// Pages are the listeners of an edge that has no core in its process; nil for none.
+type Pages struct{ Metrics, Debug net.Listener }
+
+// ServePages has Serve serve these as well. It says that the core is another process.
+func (f *EdgeFlags) ServePages(p Pages) { f.pages, f.coreIsRemote = p, true }
+
+// servePages serves them until ctx ends.
+func (f EdgeFlags) servePages(ctx context.Context, edge *gateway.Edge, group *sync.WaitGroup, log *slog.Logger) {
+	serve := func(what string, listener net.Listener, run func() error) {
+		if listener == nil {
+			return
+		}
+		group.Go(func() {
+			if err := run(); err != nil {
+				log.Error(what+" cannot be served any more", "error", err)
+			}
+		})
+	}
+	serve("metrics", f.pages.Metrics, func() error { return f.telemetry.Serve(ctx, f.pages.Metrics, edge.Failing) })
+	serve("pages for debugging", f.pages.Debug, func() error { return f.telemetry.ServeDebug(ctx, f.pages.Debug, f.board) })
+}
+
+// Instruments are those of UseTelemetry; nil before.
+func (f EdgeFlags) Instruments() *instrument.Edge { return f.metrics }
+
+func (f EdgeFlags) tracer() *tracing.Tracer {
+	if f.telemetry == nil {
+		return nil
+	}
+	return f.telemetry.Tracer
+}
+
+// watch has the state of the edge read whenever metrics are collected. The result stops it.
+func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener, log *slog.Logger) (stop func(), err error) {
+	if f.telemetry == nil {
+		return func() {}, nil
+	}
+	state := instrument.State{Certificates: func(yield func(group string, end time.Time)) {
+		if end, ok := listener.Certificates.First(); ok {
+			yield("http", end)
+		}
+	}}
+	if f.coreIsRemote {
+		state.CoreReady, state.LogLinesLost = edge.CoreReady, cli.LinesLost(log)
+		state.Ready = func() bool { return len(edge.Failing()) == 0 }
+	}
+	unregister, err := state.Watch(f.telemetry.Meter)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = unregister() }, nil // a provider that has ended knows no callbacks
+}
+
+// TLSFlags name the certificates of the JSON side.
+type TLSFlags struct {
+	HTTPCert     []string `name:"http-cert" env:"GENWAY_HTTP_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the JSON side, followed by those of its issuers; turns TLS on. Among several, the server name of the client (SNI) selects one."`
+	HTTPKey      []string `name:"http-key" env:"GENWAY_HTTP_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate; of several, in the same order."`
+	HTTPClientCA string   `name:"http-client-ca" env:"GENWAY_HTTP_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue client certificates. Clients need one only if their key requires it."`
+}
+
+// open reads the certificates; nil without any.
+func (f TLSFlags) open() (*certs.Source, error) {
+	switch {
+	case len(f.HTTPCert) != len(f.HTTPKey):
+		return nil, cli.UsageError{Err: fmt.Errorf("--http-cert names %d files and --http-key %d; each certificate needs its key, in the same order", len(f.HTTPCert), len(f.HTTPKey))}
+	case len(f.HTTPCert) == 0 && f.HTTPClientCA != "":
+		return nil, cli.UsageError{Err: errors.New("--http-client-ca needs --http-cert and --http-key")}
+	case len(f.HTTPCert) == 0:
+		return nil, nil //nolint:nilnil // no TLS is no error
+	}
+	var files certs.Files
+	for i, cert := range f.HTTPCert {
+		files.Pairs = append(files.Pairs, certs.Pair{Cert: cert, Key: f.HTTPKey[i]})
+	}
+	if f.HTTPClientCA != "" {
+		files.Authorities = []string{f.HTTPClientCA}
+	}
+	source, err := certs.Open(files)
+	if err != nil {
+		return nil, fmt.Errorf("TLS of --http: %w", err)
+	}
+	return source, nil
+}
+
+// Scheme is that of the listener's URLs.
+func (l Listener) Scheme() string {
+	if l.Certificates != nil {
+		return "https"
+	}
+	return "http"
 }

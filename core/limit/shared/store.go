@@ -1,3 +1,17 @@
+// Package shared counts what is used of limits in a Redis or a Valkey, for cores that
+// share them. A claim is taken by one script, from all its limits or from none; each
+// question is one round trip, and by the server's clock, so that cores need not agree on
+// the time but for the day. What a core holds it holds by leases: those of a core that
+// died come back.
+//
+// What was spent of a budget is kept by process, as a sum that only grows. Each report of a process is the whole sum, and the
+// ledger, which has the same sums, is one more reporter: the larger one counts. So no report counts twice, whatever the server
+// has lost and in whichever order they come.
+//
+// While the server does not answer, a policy decides: each core admits a share of every
+// limit by its own count, or nothing.
+//
+// It must not import anything of ours but core/limit, core/amount and its own endpoint.
 package shared
 
 import (
@@ -7,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -227,4 +242,148 @@ func (s *Store) Close() error {
 	close(s.closing)
 	<-s.ended
 	return errors.Join(s.queue.lostError(), s.client.close())
+}
+
+// lost records that the server does not answer, and reports it once to the log and to the hook.
+func (s *Store) lost(err error) {
+	if s.unavailable.Load() {
+		return
+	}
+	now := time.Now()
+	s.lostAt.Store(&now) // before others may read it
+	if !s.unavailable.CompareAndSwap(false, true) {
+		return
+	}
+	policy := "closed: requests with limits are refused"
+	if s.policy.Load().Local {
+		policy = "local: each core admits its share by its own count"
+	}
+	s.config.Logger.Error("the shared store of limits does not answer", "policy", policy, "error", err)
+	s.report(true)
+	s.queue.signal()
+}
+
+// found records that the server answers again.
+func (s *Store) found() {
+	if s.unavailable.CompareAndSwap(true, false) {
+		s.config.Logger.Info("the shared store of limits answers again")
+		s.report(false)
+	}
+}
+
+func (s *Store) report(unavailable bool) {
+	if s.config.OnUnavailable != nil {
+		s.config.OnUnavailable(unavailable)
+	}
+}
+
+// reserveLocally admits by this core's own count, if the policy permits it.
+func (s *Store) reserveLocally(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
+	s.assume(claim)
+	policy := s.policy.Load()
+	if !policy.Local {
+		return limit.Standing{}, limit.ErrUnavailable
+	}
+	claim.Local = true
+	full := claim.Subjects
+	own := make([]limit.Subject, len(full))
+	for i := range full {
+		own[i] = full[i]
+		own[i].Bounds = s.share(&full[i], policy.Share, claim)
+	}
+	claim.Subjects = own
+	standing, err := s.local.Reserve(ctx, claim)
+	if r, ok := errors.AsType[*limit.Refusal](err); ok {
+		nameWhole(r, full)
+	}
+	return standing, err
+}
+
+// nameWhole has a refusal by a share name the whole limit too: the caller knows no shares.
+// A request that is too large only for the share may be admitted when the server is back.
+func nameWhole(r *limit.Refusal, full []limit.Subject) {
+	if r.Never && r.Metric != limit.Money {
+		return // it is no limit of the subject's
+	}
+	for i := range full {
+		if full[i].Scope != r.Scope {
+			continue
+		}
+		whole := full[i].Figure(r.Metric, r.Period)
+		if whole > r.Limit {
+			r.Share, r.Limit = r.Limit, whole
+			if r.Never && r.Asked <= whole {
+				r.Never, r.After = false, time.Second
+			}
+		}
+		return
+	}
+}
+
+// share is this core's share of a subject's bounds. Of a budget it is the share of what
+// was left when the server answered last.
+func (s *Store) share(b *limit.Subject, share float64, claim *limit.Claim) limit.Bounds {
+	part := func(n int64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return max(int64(math.Floor(float64(n)*share)), 1)
+	}
+	var bounds limit.Bounds
+	for m, most := range b.Figures {
+		bounds.Figures[m] = part(most)
+	}
+	for p, most := range b.Budgets {
+		if most > 0 {
+			known := s.known.count(budget{b.Scope, b.ID, p, claim.Starts[p]})
+			bounds.Budgets[p] = max(min(known, most)+int64(float64(max(most-known, 0))*share), 1)
+		}
+	}
+	return bounds
+}
+
+// Peek asks the server what the claim's subjects use of their rates and places, on all cores
+// together. Where it does not answer, the error wraps limit.ErrUnavailable, whatever the policy.
+func (s *Store) Peek(ctx context.Context, claim *limit.Claim) ([]limit.Use, error) {
+	rates := limit.Claim{Subjects: make([]limit.Subject, len(claim.Subjects))}
+	c := &call{}
+	for i := range claim.Subjects {
+		r := &rates.Subjects[i]
+		*r = claim.Subjects[i]
+		r.Budgets = [2]int64{}
+		for m := range limit.Concurrent {
+			if r.Figures[m] > 0 {
+				c.key(s.keys.rate(m, r))
+				c.arg("rate")
+			}
+		}
+		if r.Figures[limit.Concurrent] > 0 {
+			c.key(s.keys.running(r))
+			c.arg("many")
+		}
+	}
+	uses := make([]limit.Use, len(rates.Subjects))
+	if len(c.keys) == 0 {
+		return uses, nil
+	}
+	if s.unavailable.Load() {
+		return nil, limit.ErrUnavailable
+	}
+	within, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	raw, err := peekScript.run(within, s.client, c.keys, c.args...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(limit.ErrUnavailable, fmt.Errorf("peek: %w", err))
+	}
+	a, err := read(raw, &rates)
+	if err != nil {
+		return nil, errors.Join(limit.ErrUnavailable, err)
+	}
+	for i := range uses {
+		uses[i] = a.states[i].Use(&rates.Subjects[i], a.now)
+	}
+	return uses, nil
 }
