@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/bits"
-	"sync/atomic"
 	"time"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
@@ -18,7 +15,6 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc/codes"
@@ -105,62 +101,6 @@ func (a *admission) conclude(ctx context.Context, err error) {
 	recount(record, &result)
 	a.entry.Settle(result)
 	s.record(record, protocolName(record.Caller.Protocol), answered, result)
-}
-
-// tail sends the events of a stream. It holds the end of the answer back until the request is concluded:
-// a caller that has seen the end finds the request in the ledger, whatever happens to this process.
-type tail[E any] struct {
-	*admission
-
-	send func(*E) error
-	// held is the end so far, and seen the flow by then.
-	held []*E
-	seen int
-	// left means that an event could not be sent.
-	left bool
-}
-
-// add sends an event. ends means that it belongs to the end of the answer, as far as is known, completes
-// that it is the last.
-func (t *tail[E]) add(ctx context.Context, ev *E, ends, completes bool) error {
-	ends = ends || completes
-	if !ends || t.flow > t.seen { // the answer goes on after what was held
-		if err := t.flush(); err != nil {
-			return err
-		}
-	}
-	if !ends {
-		err := t.send(ev)
-		t.left = t.left || err != nil
-		return err
-	}
-	if t.held, t.seen = append(t.held, ev), t.flow; !completes {
-		return nil
-	}
-	if !t.left && ctx.Err() == nil { // else it is not known yet whether the answer is read to its end
-		t.conclude(ctx, nil)
-	}
-	return t.flush()
-}
-
-// end sends the beginning of an end that has not come. err is what became of the request.
-func (t *tail[E]) end(ctx context.Context, err error) {
-	if len(t.held) > 0 {
-		t.conclude(ctx, err)
-		_ = t.flush() // the request has failed already
-	}
-}
-
-func (t *tail[E]) flush() error {
-	held := t.held
-	t.held = nil
-	for _, ev := range held {
-		if err := t.send(ev); err != nil {
-			t.left = true
-			return err
-		}
-	}
-	return nil
 }
 
 // visit runs a call that neither generates nor counts: it is admitted as any other, but
@@ -343,89 +283,4 @@ func (s *Service) capture(caller call.Caller, model string, req any) *capture.Ca
 		c.Message(capture.ContractRequest, "", message)
 	}
 	return c
-}
-
-const (
-	// maxSample bounds the text of a stream that is kept to count it, in bytes.
-	maxSample = 4 << 10
-	// textBytesPerToken is what a token of text is on average: English has four or five bytes
-	// a token, code and other scripts three.
-	textBytesPerToken = 4
-)
-
-// sample is what was seen of a streamed answer on its way to its caller, to count its tokens by.
-type sample struct {
-	// text is the bytes of its text, of which first has the first.
-	text  int64
-	first []byte
-	// frames is what frameFlow makes of frames that pass through.
-	frames int64
-}
-
-// add adds an event, and returns the output in it, in bytes: bytesPerToken of them are a token.
-func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) int {
-	if frame := ev.GetWire(); frame != nil {
-		flow := frameFlow(frame)
-		s.frames += int64(flow)
-		return flow
-	}
-	text := wordsOf(ev)
-	if text == "" {
-		return 0
-	}
-	s.text += int64(len(text))
-	if room := maxSample - len(s.first); room > 0 {
-		if s.first == nil {
-			s.first = make([]byte, 0, maxSample/4)
-		}
-		s.first = append(s.first, text[:min(room, len(text))]...)
-	}
-	return len(text)
-}
-
-// frameFlow guesses the output in a frame that passes through, or in a batch of them.
-func frameFlow(frame *genwayv1.WireFrame) int {
-	if batch := frame.GetBatch(); batch != nil {
-		events := int(batch.GetCount())
-		return events*frameTokens*bytesPerToken + max(len(batch.GetEvents())-events*frameBytes, 0)
-	}
-	return frameTokens*bytesPerToken + max(len(frame.GetData())-frameBytes, 0)
-}
-
-// tokens counts what was seen: the text that was kept exactly, and the rest in proportion.
-// flow is the bytes of text in frames that pass through; nil if they are not counted.
-func (s *sample) tokens(flow *atomic.Int64) int64 {
-	of := int64(0)
-	if len(s.first) > 0 {
-		high, low := bits.Mul64(uint64(tokens.Count(string(s.first))), uint64(s.text))
-		quotient, _ := bits.Div64(high, low, uint64(len(s.first)))
-		of = int64(quotient)
-	}
-	frames := s.frames / bytesPerToken
-	if flow != nil {
-		frames = (flow.Load() + textBytesPerToken - 1) / textBytesPerToken
-	}
-	return amount.Sum(of, frames)
-}
-
-// wordsOf returns the text of an answer in one event of its stream: what tokens are made of.
-// Several texts of an event are one. Frames that are passed through have none.
-func wordsOf(ev *genwayv1.StreamGenerateTextResponse) string {
-	switch p := ev.GetPayload().(type) {
-	case *genwayv1.StreamGenerateTextResponse_PartStarted:
-		part := p.PartStarted.GetPart()
-		switch k := part.GetKind().(type) {
-		case *genwayv1.Part_Text:
-			return k.Text.GetText()
-		case *genwayv1.Part_Thinking:
-			return k.Thinking.GetText()
-		case *genwayv1.Part_Refusal:
-			return k.Refusal.GetText()
-		case *genwayv1.Part_ToolCall:
-			return k.ToolCall.GetName() + k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput()
-		}
-	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		return codec.DeltaText(p.PartDelta)
-	}
-	return ""
 }

@@ -295,32 +295,3 @@ func (b *bound) add(c upstream.Candidate) {
 	b.least = max(b.least, amount.Sum(p.Most(b.e.input, least), beside))
 	b.most = max(b.most, amount.Sum(p.Most(b.e.input, most), beside))
 }
-
-// flowed counts output on its way to the caller. What exceeds the reservation is reserved
-// too, and as much again each time, so that others see it before the end.
-func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
-	flow := a.sample.add(ev)
-	// Flow is set before the first frame. A ping may come before that, and is sent by another goroutine.
-	if ev.GetWire() != nil && a.record.Flow != nil {
-		a.flow = int(a.record.Flow.Load())
-	} else {
-		a.flow += flow
-	}
-	if a.Reservation == nil {
-		return
-	}
-	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
-		more := max(a.reserved, minMore, seen-a.reserved)
-		grown := amount.Sum(a.reserved, more)
-		cost := int64(0)
-		if a.Budgeted() && grown > a.funded {
-			before, after := a.bound(estimate{input: a.input, output: a.funded}, 0), a.bound(estimate{input: a.input, output: grown}, 0)
-			cost, a.funded = amount.Less(after.least, before.least), grown
-		}
-		a.Extend(limit.Amount{Tokens: more, Cost: cost})
-		a.reserved = grown
-	}
-}
-
-// minMore is the least that a reservation is extended by, in tokens.
-const minMore = 256

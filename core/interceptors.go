@@ -98,7 +98,7 @@ func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	}
 	ctx, record := i.begin(stream.Context(), info.FullMethod)
 	return i.guard(ctx, record, func(ctx context.Context) error {
-		s := &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream}
+		s := &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream, direct: intake.Of(ctx)}
 		if s.only && record.Caller.Edge && !i.InProcess {
 			s.memory = arena.NewBody()
 		}

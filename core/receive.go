@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
-	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 )
@@ -29,32 +27,6 @@ func send(ctx context.Context, stream grpc.ServerStream, m any) error {
 	}
 	return stream.SendMsg(m)
 }
-
-// serverStream is a stream with a context of ours.
-type serverStream struct {
-	grpc.ServerStream
-	ctx  context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
-	only bool            // the caller sends one message
-	// memory is for the body of that message; nil is the collector's.
-	memory *arena.Body
-}
-
-func (s *serverStream) Context() context.Context { return s.ctx }
-
-// RecvMsg reads the caller's message, within the bounds of the intake.
-func (s *serverStream) RecvMsg(m any) error {
-	if s.memory == nil {
-		return receive(s.ctx, s.ServerStream, m, s.only)
-	}
-	err := receive(s.ctx, s.ServerStream, transport.Into(m, &s.memory.Arena), s.only)
-	if s.memory.Used() {
-		call.Of(s.ctx).Body = s.memory
-	}
-	return err
-}
-
-// SendMsg sends an answer, within the bounds of the intake.
-func (s *serverStream) SendMsg(m any) error { return send(s.ctx, s.ServerStream, m) }
 
 // registrar registers services so that the message of a unary call is read by receive.
 // grpc-go reads it ahead of any interceptor; it does not for what is registered as a

@@ -119,21 +119,16 @@ func (s *Service) recorder(caller call.Caller, req *deferred.Request) *recorder 
 	return &recorder{keyID: caller.KeyID}
 }
 
-// add adds an event on its way to the caller, and keeps the items at the end.
-func (r *recorder) add(s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse) *recorder {
-	if ev.GetPing() != nil {
-		return r
-	}
-	if ev.GetWire() != nil {
-		return nil // the upstream's own items
-	}
+// add adds an event on its way to the caller, and keeps the items at the last. It returns nil once there is
+// nothing to keep.
+func (r *recorder) add(s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse, last bool) *recorder {
 	if r.ItemRecorder == nil {
 		r.ItemRecorder = responses.NewItemRecorder(answerTo(req))
 	}
 	if r.Add(ev) != nil {
 		return nil
 	}
-	if ev.GetCompleted() != nil {
+	if last {
 		s.config.Items.Keep(r.keyID, r.Items())
 		return nil
 	}

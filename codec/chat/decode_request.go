@@ -286,9 +286,6 @@ func excepted(name string, except []string) bool {
 	return false
 }
 
-// given reports whether a raw member is there and not null.
-func given(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }
-
 const responseFormatName = "response_format"
 
 // responseFormat reads the shape the answer must have. A type only some engine

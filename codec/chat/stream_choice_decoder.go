@@ -59,7 +59,7 @@ func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	if c.NativeFinishReason.is == isText || c.NativeFinishReason.is == isOther {
 		cd.native = c.NativeFinishReason
 	}
-	cd.fields = replaceNatives(cd.fields, natives(c.Extra))
+	cd.fields = kept(cd.fields, c.Extra)
 	return nil
 }
 
@@ -92,9 +92,11 @@ func (cd *choiceDecoder) unseen(m *message) *message {
 }
 
 // delta reads the members of a delta in the order in which assistant reads those
-// of a message.
+// of a message. Nearly all deltas have one member.
 func (cd *choiceDecoder) delta(d decoder, m *message) error {
-	cd.reason(d, m)
+	if m.ReasoningContent.is != absent || m.Reasoning.is != absent || len(m.ReasoningDetails) > 0 {
+		cd.reason(d, m)
+	}
 	if m.Content.is == isParts {
 		parts, err := d.parts(m.Content.parts, "choices.delta.content")
 		if err != nil {
@@ -109,19 +111,25 @@ func (cd *choiceDecoder) delta(d decoder, m *message) error {
 		}
 	}
 	cd.text(m.Content.s)
-	cd.cite(d.citations(m.Annotations))
-	cd.sign(m)
+	if len(m.Annotations) > 0 || len(cd.citations) > 0 {
+		cd.cite(d.citations(m.Annotations))
+	}
+	if given(m.ExtraContent) {
+		cd.sign(m)
+	}
 	refusal, err := m.Refusal.str("choices.delta.refusal")
 	if err != nil {
 		return err
 	}
 	cd.refuse(refusal)
-	images, err := d.parts(m.Images, "choices.delta.images")
-	if err != nil {
-		return err
-	}
-	for _, p := range images {
-		cd.push(kindWhole, p, true)
+	if len(m.Images) > 0 {
+		images, err := d.parts(m.Images, "choices.delta.images")
+		if err != nil {
+			return err
+		}
+		for _, p := range images {
+			cd.push(kindWhole, p, true)
+		}
 	}
 	if err := cd.sound(m.Audio); err != nil {
 		return err
@@ -131,7 +139,7 @@ func (cd *choiceDecoder) delta(d decoder, m *message) error {
 		before = cd.call(d, &m.ToolCalls[i], before)
 	}
 	cd.function(m.FunctionCall)
-	cd.inMessage = replaceNatives(cd.inMessage, natives(m.Extra))
+	cd.inMessage = kept(cd.inMessage, m.Extra)
 	return nil
 }
 

@@ -67,7 +67,7 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	}
 	s.start(a)
 	s.report(a.Usage, a.ServiceTier)
-	s.fields = replaceNatives(s.fields, natives(a.Extra))
+	s.fields = kept(s.fields, a.Extra)
 	d := decoder{body: data}
 	for i := range a.Choices {
 		c := &a.Choices[i]
@@ -178,10 +178,20 @@ func (s *streamDecoder) unanswered() bool {
 // report takes over the usage and the tier that a chunk reports, if it does.
 func (s *streamDecoder) report(u *usage, tier string) {
 	s.tier = cmp.Or(tier, s.tier)
-	s.usage = mergeUsage(s.usage, u.decode(s.tier))
+	if u != nil {
+		s.usage = mergeUsage(s.usage, u.decode(s.tier))
+	}
 	if s.usage != nil {
 		s.usage.ServiceTier = s.tier
 	}
+}
+
+// kept returns the unknown members of a stream so far, and those of another of its objects.
+func kept(fields []*genwayv1.NativeField, extra jsontext.Value) []*genwayv1.NativeField {
+	if len(extra) == 0 {
+		return fields
+	}
+	return replaceNatives(fields, natives(extra))
 }
 
 // end closes every part and the stream.
@@ -404,100 +414,61 @@ func (st *streamedPart) precedes(c *toolCall) bool {
 	return arguments != st.text.String() && wholeJSON(arguments)
 }
 
-// chunks writes frames. What all chunks of a stream have in common is spelled
-// once; a text delta is put between without building anything.
-type chunks struct {
-	envelope  answer
-	head      string // ends with the opening of choices
-	tail      string
-	nullUsage bool
-	// members are unknown members for the next chunk.
-	members jsontext.Value
-	w       *member.Writer
-	frames  []codec.Frame
-}
-
-// reset makes room for the frames of the next event.
-func (c *chunks) reset() {
-	c.w.Reset()
-	c.frames = c.frames[:0]
-}
-
-// compose spells the common part of the chunks.
-func (c *chunks) compose() {
-	w := member.NewWriter(256)
-	w.Begin()
-	c.envelope.writeMembers(w)
-	w.List("choices")
-	c.head, c.tail = string(w.Text()), "]}"
-	if c.nullUsage {
-		c.tail = `],"usage":null}`
-	}
-}
-
-// raw adds a frame of data.
-func (c *chunks) raw(data []byte) {
-	c.frames = append(c.frames, codec.Frame{Data: data})
-}
-
-// send adds the frame that was written.
-func (c *chunks) send() error {
-	if err := c.w.Err(); err != nil {
-		return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer cannot be written as JSON")
-	}
-	c.raw(c.w.Text())
-	return nil
-}
-
-// whole adds a frame that is not made of head and tail.
-func (c *chunks) whole(a answer) error {
-	c.w.Next()
-	a.write(c.w)
-	return c.send()
-}
-
-// chunk adds a chunk with one choice.
-func (c *chunks) chunk(ch choice) error {
-	if c.members != nil {
-		a := c.envelope
-		a.Choices, a.Extra = []choice{ch}, c.members
-		c.members = nil
-		return c.whole(a)
-	}
-	c.w.Next()
-	c.w.Put(c.head)
-	ch.write(c.w)
-	c.w.Put(c.tail)
-	return c.send()
-}
-
-// textChunk adds a chunk whose delta is one string; open and shut are the JSON around
-// it.
-func (c *chunks) textChunk(index int32, open, s, shut string) {
-	c.w.Next()
-	c.w.Put(c.head)
-	c.w.Put(`{"index":`)
-	c.w.Element(int64(index))
-	c.w.Put(`,"delta":`)
-	c.w.Put(open)
-	c.w.String(s)
-	c.w.Put(shut)
-	c.w.Put(`,"logprobs":null,"finish_reason":null}`)
-	c.w.Put(c.tail)
-	c.raw(c.w.Text())
-}
-
-// onlyUsage reports whether a chunk has usage and no choices.
-func onlyUsage(data []byte) bool {
-	if !bytes.Contains(data, []byte(`"usage"`)) {
-		return false
-	}
-	choices, usage := member.Value(data, "choices"), member.Value(data, "usage")
-	return len(usage) > 0 && usage[0] == '{' && len(choices) > 0 && choices[0] == '[' && len(bytes.TrimSpace(choices[1:len(choices)-1])) == 0
-}
-
 // newChunkRoom returns the memory of the chunks that streams are made of, hundreds in a row: a
 // piece of text, of thinking or of a call's arguments, or the end of a choice.
 func newChunkRoom() *member.Room {
 	return member.NewRoom(new(member.Slot[choice]), new(member.Slot[message]), new(member.Slot[toolCall]), new(member.Slot[functionCall]))
+}
+
+// watched is what is read of an answer or a chunk that passes by unchanged.
+type watched struct {
+	ID          string          `json:"id"`
+	Model       string          `json:"model"`
+	Choices     []watchedChoice `json:"choices"`
+	Usage       *usage          `json:"usage"`
+	ServiceTier string          `json:"service_tier"`
+	Error       jsontext.Value  `json:"error"`
+}
+
+// watchedChoice is a choice as far as its end. A finish_reason of any type but null ends it.
+type watchedChoice struct {
+	Index        *int32         `json:"index"`
+	FinishReason jsontext.Value `json:"finish_reason"`
+}
+
+// Watch implements codec.StreamWatcher.
+func (s *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error) {
+	data := bytes.TrimSpace(f.Data)
+	if s.completed || len(data) == 0 {
+		return nil, false, nil
+	}
+	s.events, s.done = nil, false
+	if bytes.Equal(data, doneData) {
+		s.started = true // [DONE] ends any answer
+		events, err = s.end()
+		return events, true, err
+	}
+	var w watched
+	member.Fit(data, &w)
+	if f.Event == "error" || given(w.Error) {
+		return nil, false, s.fail(decodeError(0, data))
+	}
+	s.start(&answer{ID: w.ID, Model: w.Model, ServiceTier: w.ServiceTier, Choices: make([]choice, len(w.Choices))})
+	s.report(w.Usage, w.ServiceTier)
+	for i, c := range w.Choices {
+		l := s.choice(&choice{Index: c.Index}, int32(i))
+		l.began = true // the caller gets the choice as it is
+		l.finished = l.finished || given(c.FinishReason) && string(c.FinishReason) != `""`
+	}
+	return s.events, len(w.Choices) > 0, nil
+}
+
+// WatchResponse implements codec.ResponseWatcher.
+func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
+	var w watched
+	member.Fit(body, &w)
+	if given(w.Error) {
+		return nil, false
+	}
+	return &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, ServiceTier: w.ServiceTier, Usage: w.Usage.whole(w.ServiceTier)}, true
 }

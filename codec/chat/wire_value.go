@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// given reports whether a raw member is there and not null.
+func given(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }
+
 // spelled returns one value as JSON; nil when it cannot be written.
 func spelled(v interface{ write(w *member.Writer) }) jsontext.Value {
 	w := member.NewWriter(128)

@@ -24,7 +24,7 @@ var allowed = map[string]struct {
 	reason string
 }{
 	"cmd/internal/edgeproc/edgeproc.go": {3, "a flag of a command belongs to one protocol"},
-	"codec/seal.go":                     {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
+	"codec/thinking.go":                 {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
 	"codec/stop.go":                     {8, "the table of ends has a column for each protocol, and the codecs that read it are below the table of protocols"},
 	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
 	"codec/fit/unplaced.go":             {5, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},

@@ -6,7 +6,6 @@ import (
 	"unicode/utf16"
 
 	"github.com/genway/genway/codec/member"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // pattern is an event that adds to a text, as an upstream writes it: literal bytes, and between
@@ -27,11 +26,10 @@ var varying = [][]byte{
 	[]byte(`"obfuscation":`), []byte(`"sequence_number":`),
 }
 
-// learn makes the pattern of the event in raw, which was decoded to events. There is no pattern
-// unless events are one addition to a text that is in raw exactly once, without escapes.
-func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextResponse) {
+// learn makes the pattern of the event in raw, which adds text to a text or to thinking, and nothing else.
+// There is no pattern unless text is in raw exactly once, without escapes.
+func (p *pattern) learn(raw []byte, text string) {
 	p.literals, p.texts = p.literals[:0], p.texts[:0]
-	text := addition(events)
 	if text == "" || !plain(raw) {
 		return
 	}
@@ -120,18 +118,6 @@ func unescaped(b []byte) int {
 		}
 		b = b[at+6:]
 	}
-}
-
-// addition is the text that events add; empty unless they are one addition to a text.
-func addition(events []*genwayv1.StreamGenerateTextResponse) string {
-	if len(events) != 1 {
-		return ""
-	}
-	delta := events[0].GetPartDelta()
-	if text := delta.GetText(); text != "" {
-		return text
-	}
-	return delta.GetThinking()
 }
 
 // plain reports whether an event is written as the edge writes it.

@@ -30,7 +30,7 @@ func TestPattern(t *testing.T) {
 	for _, shape := range []string{chat, responses, messages} {
 		var p pattern
 		raw := fmt.Sprintf(shape, `"one"`)
-		p.learn([]byte(raw), textDelta("one"))
+		p.learn([]byte(raw), "one")
 		for _, c := range []struct {
 			text    string
 			matches bool
@@ -87,8 +87,8 @@ func TestPatternIsNotLearnt(t *testing.T) {
 		"another member":  {"data: {\"words\":\"one\"}\n\n", textDelta("one")},
 	} {
 		var p pattern
-		p.learn([]byte(raw), textDelta("one"))
-		p.learn([]byte(c.raw), c.events)
+		p.learn([]byte(raw), "one")
+		p.learn([]byte(c.raw), new(textStream).look(c.events).text)
 		plain, _ := p.match([]byte(raw))
 		if other, _ := p.match([]byte(c.raw)); plain != 0 || other != 0 {
 			t.Errorf("%s: there is a pattern", name)

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"mime"
@@ -12,8 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/fault"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 var errEventTooLarge = errors.New("remote: an event of the stream is too large")
@@ -283,54 +280,6 @@ func isText(h http.Header, raw []byte) bool {
 		utf8.Valid(raw) && bytes.IndexByte(raw, 0) < 0
 }
 
-// foldStream reads a stream of events as a unary answer. The answer is canonical for callers of
-// the upstream's protocol too, since they did not ask for events.
-func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error) {
-	decoder, in := codec.JoinHalves(u.codec.NewStreamDecoder()), newEvents(bytes.NewReader(raw), len(raw))
-	var accumulator codec.Accumulator
-	var usage *genwayv1.Usage
-	add := func(events []*genwayv1.StreamGenerateTextResponse, err error) error {
-		for _, ev := range events {
-			if started := ev.GetStarted(); started != nil {
-				usage = started.GetUsage()
-			}
-			if err := accumulator.Add(ev); err != nil {
-				return err
-			}
-		}
-		return err
-	}
-	err := func() error {
-		for ended := false; ; {
-			f, _, ok := in.next(ended)
-			switch {
-			case ok && len(f.Data) > 0:
-				if err := add(decoder.Decode(f)); err != nil {
-					return err
-				}
-			case ok:
-			case ended:
-				return add(decoder.Close())
-			default:
-				if err := in.fill(); errors.Is(err, io.EOF) {
-					ended = true
-				} else if err != nil {
-					return fault.MalformedAnswer(err)
-				}
-			}
-		}
-	}()
-	if err == nil && !accumulator.Complete() {
-		err = fault.StreamCut()
-	}
-	if err != nil {
-		f := fault.From(u.redactFault(err))
-		f.Usage = cmp.Or(f.Usage, u.cost(f), usage)
-		return nil, f
-	}
-	return accumulator.Response(), nil
-}
-
 // isUnary reports whether the answer to a streamed call begins like a JSON object, as no stream of
 // events does. It fills the buffer of in as far as necessary and takes nothing from it.
 func (a *answer) isUnary(in *events) (bool, error) {
@@ -346,22 +295,4 @@ func (a *answer) isUnary(in *events) (bool, error) {
 			return false, nil
 		}
 	}
-}
-
-// unary sends a unary answer as the events of a stream.
-func (s *forwarder) unary(a *answer, in *events) error {
-	a.body = io.MultiReader(bytes.NewReader(bytes.Clone(in.buf)), a.body)
-	raw, err := a.whole(true)
-	if err != nil {
-		return s.failure(err)
-	}
-	resp, err := s.upstream.codec.DecodeResponse(raw)
-	if err != nil {
-		declined(s.record, raw, err)
-		return s.failure(s.upstream.redactFault(err))
-	}
-	s.passThrough = false // the caller asked for events, and the upstream has sent none
-	events := codec.Events(resp, nil)
-	s.note(events)
-	return s.send(events, nil)
 }

@@ -2,8 +2,10 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 
@@ -380,4 +382,99 @@ func gathered(all []*genwayv1.Message, order map[string]int) *genwayv1.Message {
 	}
 	slices.SortStableFunc(results, func(a, b *genwayv1.Part) int { return place(a) - place(b) })
 	return &genwayv1.Message{Role: all[0].GetRole(), Parts: append(results, rest...), NativeRole: all[0].GetNativeRole()}
+}
+
+// asksForUsage reports whether the body itself asks for usage.
+func asksForUsage(body []byte) bool {
+	return string(member.Value(member.Value(body, "stream_options"), "include_usage")) == "true"
+}
+
+// askForUsage sets stream_options.include_usage, which metering needs, and keeps
+// the other options.
+func askForUsage(body []byte) ([]byte, error) {
+	options := jsontext.Value(member.Value(body, "stream_options"))
+	if len(options) == 0 || options.Kind() != '{' {
+		options = jsontext.Value(`{}`)
+	}
+	options, err := member.Patch(options, member.Member{Name: "include_usage", Value: jsontext.Value("true")})
+	if err != nil {
+		return nil, err
+	}
+	return member.Patch(body, member.Member{Name: "stream_options", Value: options})
+}
+
+// unreadable reports whether an error is that of a frame which could not be read, and not
+// one that the upstream reports.
+func unreadable(err error) bool {
+	return err != nil && fault.From(err).Reason == fault.ReasonMalformedAnswer
+}
+
+// isJSON reports whether a body or a frame is JSON as the most lenient client reads it.
+func isJSON(data []byte) bool {
+	return jsontext.Value(data).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// isObject reports whether a body is a JSON object as the most lenient client reads it.
+func isObject(raw []byte) bool { return jsontext.Value(raw).Kind() == '{' && isJSON(raw) }
+
+// partialAnswer returns the parts that can be read of an answer which the codec cannot read as a whole;
+// nil for a failure. It is for callers of the upstream's protocol, which get the raw body.
+func (u *Upstream) partialAnswer(raw []byte) *genwayv1.GenerateTextResponse {
+	watcher, ok := u.codec.(codec.ResponseWatcher)
+	if !ok || !isObject(raw) {
+		return nil
+	}
+	resp, ok := watcher.WatchResponse(raw)
+	if !ok {
+		return nil
+	}
+	return resp
+}
+
+// foldStream reads a stream of events as a unary answer. The answer is canonical for callers of
+// the upstream's protocol too, since they did not ask for events.
+func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error) {
+	decoder, in := codec.JoinHalves(u.codec.NewStreamDecoder()), newEvents(bytes.NewReader(raw), len(raw))
+	var accumulator codec.Accumulator
+	var usage *genwayv1.Usage
+	add := func(events []*genwayv1.StreamGenerateTextResponse, err error) error {
+		for _, ev := range events {
+			if started := ev.GetStarted(); started != nil {
+				usage = started.GetUsage()
+			}
+			if err := accumulator.Add(ev); err != nil {
+				return err
+			}
+		}
+		return err
+	}
+	err := func() error {
+		for ended := false; ; {
+			f, _, ok := in.next(ended)
+			switch {
+			case ok && len(f.Data) > 0:
+				if err := add(decoder.Decode(f)); err != nil {
+					return err
+				}
+			case ok:
+			case ended:
+				return add(decoder.Close())
+			default:
+				if err := in.fill(); errors.Is(err, io.EOF) {
+					ended = true
+				} else if err != nil {
+					return fault.MalformedAnswer(err)
+				}
+			}
+		}
+	}()
+	if err == nil && !accumulator.Complete() {
+		err = fault.StreamCut()
+	}
+	if err != nil {
+		f := fault.From(u.redactFault(err))
+		f.Usage = cmp.Or(f.Usage, u.cost(f), usage)
+		return nil, f
+	}
+	return accumulator.Response(), nil
 }

@@ -61,3 +61,18 @@ func (u *Upstream) imageBody(ctx context.Context, req *genwayv1.GenerateImageReq
 	}
 	return body, losses.List(), err
 }
+
+// readImages reads an answer with images for a caller of the upstream's protocol, which gets the
+// images in the raw body. Of an answer that cannot be read as a whole it reads what it can.
+func readImages(raw []byte) (*genwayv1.GenerateImageResponse, error) {
+	resp, err := images.Codec{}.DecodeResponse(raw)
+	if unreadable(err) && isJSON(raw) {
+		if fitting, ok := (images.Codec{}).WatchResponse(raw); ok {
+			return fitting, nil
+		}
+	}
+	for _, image := range resp.GetImages() {
+		image.Source = nil
+	}
+	return resp, err
+}

@@ -32,7 +32,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 		return err
 	}
 	defer a.close()
-	s := &imageForwarder{upstream: u, record: record, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), out: out, losses: losses}
+	s := &imageStream{upstream: u, record: record, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), out: out, losses: losses}
 	s.decoder.Watch = u.speaks(req.GetWire())
 	if mediaType, _, _ := mime.ParseMediaType(a.header.Get("Content-Type")); mediaType == "application/json" {
 		return s.unary(a)
@@ -81,9 +81,9 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 
 func imagePing() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) }
 
-// imageForwarder sends an upstream's stream of images to the caller: as canonical events, or to a
+// imageStream sends an upstream's stream of images to the caller: as canonical events, or to a
 // caller of the protocol as the upstream's own frames.
-type imageForwarder struct {
+type imageStream struct {
 	upstream *Upstream
 	record   *call.Record
 	decoder  *images.StreamDecoder
@@ -92,7 +92,7 @@ type imageForwarder struct {
 }
 
 // forward sends one event.
-func (s *imageForwarder) forward(f codec.Frame) error {
+func (s *imageStream) forward(f codec.Frame) error {
 	if len(f.Data) == 0 {
 		return nil
 	}
@@ -101,17 +101,16 @@ func (s *imageForwarder) forward(f codec.Frame) error {
 		s.record.Accepted = false
 		return s.failure(err)
 	}
-	s.out.ends(s.decoder.Finished())
 	if s.decoder.Watch {
 		frame := &genwayv1.WireFrame{Protocol: s.upstream.config.Protocol, Event: f.Event, Data: f.Data}
-		return s.out.add(images.Event(frame), true)
+		return s.out.add(images.Event(frame), true, s.decoder.Finished())
 	}
 	return s.send(events)
 }
 
 // failure returns an error as the caller gets it. The upstream's own error body is kept only for
 // callers of its protocol.
-func (s *imageForwarder) failure(err error) error {
+func (s *imageStream) failure(err error) error {
 	f := fault.From(s.upstream.redactFault(err))
 	if !s.decoder.Watch {
 		f.Wire = nil
@@ -119,12 +118,12 @@ func (s *imageForwarder) failure(err error) error {
 	return f
 }
 
-func (s *imageForwarder) send(events []*genwayv1.StreamGenerateImageResponse) error {
+func (s *imageStream) send(events []*genwayv1.StreamGenerateImageResponse) error {
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)
 		}
-		if err := s.out.add(ev, ev.GetStarted() == nil); err != nil {
+		if err := s.out.add(ev, ev.GetStarted() == nil, s.decoder.Finished()); err != nil {
 			return err
 		}
 	}
@@ -132,7 +131,7 @@ func (s *imageForwarder) send(events []*genwayv1.StreamGenerateImageResponse) er
 }
 
 // end sends the end of the answer.
-func (s *imageForwarder) end() error {
+func (s *imageStream) end() error {
 	events, err := s.decoder.Close()
 	if err != nil {
 		return err
@@ -141,7 +140,7 @@ func (s *imageForwarder) end() error {
 }
 
 // unary sends a unary answer as the events of a stream.
-func (s *imageForwarder) unary(a *answer) error {
+func (s *imageStream) unary(a *answer) error {
 	raw, err := a.whole(true)
 	if err != nil {
 		return err
