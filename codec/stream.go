@@ -215,41 +215,54 @@ type candidateSequence struct {
 // Check checks the next event. An event out of order is an error of kind BadUpstream.
 func (s *Sequence) Check(ev *genwayv1.StreamGenerateTextResponse) error {
 	switch p := ev.GetPayload().(type) {
-	case nil, *genwayv1.StreamGenerateTextResponse_Ping:
-		return nil
 	case *genwayv1.StreamGenerateTextResponse_Wire:
 		if s.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || p.Wire.GetProtocol() != s.Protocol {
 			return disorder("an event of another protocol passes through")
 		}
-		s.passesThrough = true
-		return nil // an upstream's own events may follow its end
-	}
-	if s.completed {
-		return disorder("an event follows the end")
-	}
-	if s.passesThrough {
-		if s.completed = ev.GetCompleted() != nil; !s.completed {
-			return disorder("an event follows one that passes through")
-		}
-		return nil
-	}
-	if started := ev.GetStarted() != nil; started == s.started {
-		if started {
+		s.passesThrough = true // an upstream's own events may follow its end
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		if s.started && !s.completed && !s.passesThrough {
 			return disorder("it starts twice")
 		}
-		return disorder("an event comes ahead of its start")
-	}
-	switch p := ev.GetPayload().(type) {
-	case *genwayv1.StreamGenerateTextResponse_Started:
 		s.started = true
+		return s.within()
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		if err := s.within(); err != nil {
+			return err
+		}
 		return s.partStarted(p.PartStarted)
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		if err := s.within(); err != nil {
+			return err
+		}
 		return s.partDelta(p.PartDelta)
 	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
+		if err := s.within(); err != nil {
+			return err
+		}
 		return s.partCompleted(p.PartCompleted)
 	case *genwayv1.StreamGenerateTextResponse_Completed:
+		if s.passesThrough && !s.completed {
+			s.completed = true
+			return nil
+		}
+		if err := s.within(); err != nil {
+			return err
+		}
 		return s.complete(p.Completed)
+	}
+	return nil
+}
+
+// within refuses an event that is not between the start and the end of a stream.
+func (s *Sequence) within() error {
+	switch {
+	case s.completed:
+		return disorder("an event follows the end")
+	case s.passesThrough:
+		return disorder("an event follows one that passes through")
+	case !s.started:
+		return disorder("an event comes ahead of its start")
 	}
 	return nil
 }

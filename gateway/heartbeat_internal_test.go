@@ -19,10 +19,9 @@ func newPaced(source source, heartbeat time.Duration) *eventStream[genwayv1.Gene
 	return &eventStream[genwayv1.GenerateTextRequest, genwayv1.StreamGenerateTextResponse]{
 		source: source, done: make(chan struct{}), beats: newHeartbeatTimer(heartbeat), record: new(requestRecord),
 		kind: kindOf[genwayv1.StreamGenerateTextResponse]{
-			events:    func(*genwayv1.StreamGenerateTextResponse) int64 { return 1 },
-			ping:      func() *genwayv1.StreamGenerateTextResponse { return nil },
-			completed: func(event *genwayv1.StreamGenerateTextResponse) bool { return event.GetCompleted() != nil },
-			check:     func(*genwayv1.StreamGenerateTextResponse) error { return nil },
+			look:  lookText,
+			ping:  func() *genwayv1.StreamGenerateTextResponse { return nil },
+			check: func(*genwayv1.StreamGenerateTextResponse) error { return nil },
 		},
 	}
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,32 +33,6 @@ var (
 	_ runtime.Delimited         = (*marshaler)(nil)
 	_ runtime.StreamContentType = (*marshaler)(nil)
 )
-
-// bind is the hook of the runtime that has the context. It binds an answer to its exchange. It
-// encodes an event of a stream at once, as an HttpBody: the runtime writes that as it is, and
-// puts any other message into a map first.
-func bind(ctx context.Context, message proto.Message) (any, error) {
-	x := exchangeOf(ctx)
-	var data []byte
-	var err error
-	switch event := message.(type) {
-	case *genwayv1.StreamGenerateTextResponse:
-		data, err = x.stream.encode(event)
-	case *genwayv1.StreamGenerateImageResponse:
-		data, err = x.stream.encodeImage(event)
-	default:
-		return bound{x: x, message: message}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if x.w.status == 0 {
-		x.writeLosses()
-		x.stream.body.ContentType = x.stream.contentType()
-	}
-	x.stream.body.Data = data
-	return &x.stream.body, nil
-}
 
 func (m *marshaler) ContentType(any) string { return "application/json" }
 
@@ -243,16 +216,6 @@ func (x *exchange) writeLateLosses() {
 	delete(h, lostHeader)
 	if late := x.lost(); len(late) > 0 {
 		h.Set(lostHeader, lossList(late))
-	}
-}
-
-// comment is the same for callers who read comments of server-sent events.
-func (s *streamState) comment() {
-	if !s.x.endpoint.protocol.Stream.Comments || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
-		return
-	}
-	if late := s.x.lost(); len(late) > 0 {
-		s.buf.WriteString(": x-genway-lost " + lossList(late) + "\n\n")
 	}
 }
 

@@ -22,6 +22,32 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// bind is the hook of the runtime that has the context. It binds an answer to its exchange. It
+// encodes an event of a stream at once, as an HttpBody: the runtime writes that as it is, and
+// puts any other message into a map first.
+func bind(ctx context.Context, message proto.Message) (any, error) {
+	x := exchangeOf(ctx)
+	var data []byte
+	var err error
+	switch event := message.(type) {
+	case *genwayv1.StreamGenerateTextResponse:
+		data, err = x.stream.encode(event)
+	case *genwayv1.StreamGenerateImageResponse:
+		data, err = x.stream.encodeImage(event)
+	default:
+		return bound{x: x, message: message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.w.status == 0 {
+		x.writeLosses()
+		x.stream.body.ContentType = x.stream.contentType()
+	}
+	x.stream.body.Data = data
+	return &x.stream.body, nil
+}
+
 // streamState frames the events of one stream for its caller: as server-sent events, or as
 // one JSON array if the protocol streams arrays and the caller does not ask for events.
 type streamState struct {
@@ -65,40 +91,86 @@ func (s *streamState) contentType() string {
 // encode returns the bytes of one event. They are valid until the next call.
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
-	if started := event.GetStarted(); started != nil {
+	passes, pings, ends := false, false, false
+	switch p := event.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		started := p.Started
 		started.Model = s.x.modelOf(started.Model)
 		started.CreateTime, started.Usage = dated(started.CreateTime), codec.ShownUsage(started.Usage)
 		s.x.addLosses(started.GetLosses())
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		if p.Wire.GetBatch() != nil {
+			return s.pass(p.Wire)
+		}
+		passes = true
+		if data := bytes.TrimSpace(p.Wire.GetData()); len(data) > 0 && data[0] == '{' {
+			s.passed = codec.Frame{Event: p.Wire.GetEvent(), Data: data}
+		}
+	case *genwayv1.StreamGenerateTextResponse_Ping:
+		pings = true
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		ends = true
+		p.Completed.Usage = codec.ShownUsage(p.Completed.Usage)
+		s.x.addLosses(p.Completed.GetLosses())
 	}
-	if completed := event.GetCompleted(); completed != nil {
-		completed.Usage = codec.ShownUsage(completed.Usage)
-		s.x.addLosses(completed.GetLosses())
-	}
-	if event.GetWire().GetBatch() != nil {
-		return s.pass(event.GetWire())
-	}
-	frames, err := s.encoderFor(event).Encode(event)
+	frames, err := s.encoderFor(passes).Encode(event)
 	if err != nil {
 		return nil, err
 	}
-	if event.GetCompleted() != nil {
+	if ends {
 		s.comment()
 	}
 	for _, f := range frames {
 		s.frame(f)
 	}
-	if data := bytes.TrimSpace(event.GetWire().GetData()); len(data) > 0 && data[0] == '{' {
-		s.passed = codec.Frame{Event: event.GetWire().GetEvent(), Data: data}
-	}
-	switch event.GetPayload().(type) {
-	case *genwayv1.StreamGenerateTextResponse_Ping:
-		if len(frames) == 0 {
-			s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
-		}
-	case *genwayv1.StreamGenerateTextResponse_Completed:
+	switch {
+	case pings && len(frames) == 0:
+		s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
+	case ends:
 		s.close()
 	}
 	return s.buf.Bytes(), nil
+}
+
+// encodeImage returns the bytes of one event of a stream of images. They are valid until the
+// next call.
+func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) ([]byte, error) {
+	s.buf.Reset()
+	pings, ends := false, false
+	switch p := event.GetPayload().(type) {
+	case *genwayv1.StreamGenerateImageResponse_Started:
+		s.x.addLosses(p.Started.GetLosses())
+	case *genwayv1.StreamGenerateImageResponse_PartialImage:
+		p.PartialImage.CreateTime = dated(p.PartialImage.CreateTime)
+	case *genwayv1.StreamGenerateImageResponse_Image:
+		p.Image.CreateTime, p.Image.Usage = dated(p.Image.CreateTime), codec.ShownUsage(p.Image.Usage)
+	case *genwayv1.StreamGenerateImageResponse_Ping:
+		pings = true
+	case *genwayv1.StreamGenerateImageResponse_Completed:
+		ends = true
+		s.x.addLosses(p.Completed.GetLosses())
+	}
+	frames, err := s.imageEncoder().Encode(event)
+	if err != nil {
+		return nil, err
+	}
+	if ends {
+		s.comment()
+	}
+	for _, f := range frames {
+		s.frame(f)
+	}
+	if pings {
+		s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
+	}
+	return s.buf.Bytes(), nil
+}
+
+func (s *streamState) imageEncoder() *images.StreamEncoder {
+	if s.images == nil {
+		s.images = images.Codec{}.NewStreamEncoder(&s.x.losses)
+	}
+	return s.images
 }
 
 // pass returns the bytes of a batch of the upstream's events, which pass through unchanged.
@@ -113,12 +185,12 @@ func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
 	return f.GetBatch().GetEvents(), nil
 }
 
-// encoderFor returns the stream's encoder. It is made for the first event, since frames that
-// pass through do not need the conversation of the request.
-func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) codec.StreamEncoder {
+// encoderFor returns the stream's encoder. It is made for the first event: frames that pass through do not
+// need the conversation of the request.
+func (s *streamState) encoderFor(passes bool) codec.StreamEncoder {
 	if s.encoder == nil {
 		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses, Now: time.Now}
-		if event.GetWire() == nil {
+		if !passes {
 			answer.Request = s.x.whole()
 		}
 		s.encoder = s.x.endpoint.marshaler.text.NewStreamEncoder(answer)
@@ -145,7 +217,7 @@ func (s *streamState) failure(f *fault.Error) []codec.Frame {
 	if s.x.endpoint.protocol.Images {
 		return s.imageEncoder().Fail(f)
 	}
-	return s.encoderFor(nil).Fail(f)
+	return s.encoderFor(false).Fail(f)
 }
 
 // reported reports whether the last frame that passed through is the failure itself. The
@@ -160,6 +232,16 @@ func (s *streamState) reported(f *fault.Error) bool {
 	_, err := s.x.endpoint.marshaler.text.NewStreamDecoder().Decode(s.passed)
 	last := fault.From(err)
 	return err != nil && last.Kind == f.Kind && last.Reason != fault.ReasonMalformedAnswer
+}
+
+// comment names late losses as writeLateLosses does, for callers who read comments of server-sent events.
+func (s *streamState) comment() {
+	if !s.x.endpoint.protocol.Stream.Comments || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
+		return
+	}
+	if late := s.x.lost(); len(late) > 0 {
+		s.buf.WriteString(": x-genway-lost " + lossList(late) + "\n\n")
+	}
 }
 
 // close ends the framing.
@@ -201,6 +283,58 @@ func (s *streamState) frame(f codec.Frame) {
 		rest = more
 	}
 	s.buf.WriteByte('\n')
+}
+
+// StreamGenerateText waits for the first message or the failure in its place, and writes
+// the headers that came with it.
+func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
+		method: genwayv1.Generation_StreamGenerateText_FullMethodName,
+		ping:   func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
+		look:   lookText,
+		check:  (&codec.Sequence{Protocol: exchangeOf(ctx).endpoint.protocol.ID}).Check,
+	})
+}
+
+// StreamGenerateImage does the same for images.
+func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateImageResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateImage, opts, kindOf[genwayv1.StreamGenerateImageResponse]{
+		method: genwayv1.Generation_StreamGenerateImage_FullMethodName,
+		ping:   func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
+		look: func(ev *genwayv1.StreamGenerateImageResponse) seen {
+			return seen{events: 1, completed: ev.GetCompleted() != nil}
+		},
+		check: new(images.Sequence).Check,
+	})
+}
+
+// kindOf is what the edge knows of the events of a stream: the method that returns them, and how to
+// make a ping, which is the last. look returns what an event is. check returns an error for one that
+// breaks the contract's order.
+type kindOf[E any] struct {
+	method string
+	ping   func() *E
+	look   func(*E) seen
+	check  func(*E) error
+}
+
+// seen is what an event is for the edge's own part: how many of the upstream's events it stands for,
+// whether it completes the stream, and the translated events that a message has in its place.
+type seen struct {
+	events     int64
+	completed  bool
+	translated []byte
+}
+
+func lookText(ev *genwayv1.StreamGenerateTextResponse) seen {
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		batch := p.Wire.GetBatch()
+		return seen{events: max(int64(batch.GetCount()), 1), translated: batch.GetTranslated()}
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		return seen{events: 1, completed: true}
+	}
+	return seen{events: 1}
 }
 
 func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
@@ -245,6 +379,7 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 // received is a step of a stream: an event, or the reason why no more events follow.
 type received[E any] struct {
 	event *E
+	seen  seen
 	err   error
 }
 
@@ -306,8 +441,8 @@ func (s *eventStream[Q, E]) Recv() (*E, error) {
 		}
 		return nil, cutIfEOF(r.err)
 	}
-	s.record.events += s.kind.events(r.event)
-	if s.kind.completed(r.event) {
+	s.record.events += r.seen.events
+	if r.seen.completed {
 		s.completed, s.record.completed = true, true
 	}
 	return r.event, nil
@@ -369,12 +504,11 @@ func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
 	if !ok {
 		return received[E]{err: status.Errorf(codes.Internal, "gateway: a %T in a stream", message)}
 	}
-	if s.kind.batch != nil {
-		if s.rest = s.kind.batch(event); len(s.rest) > 0 {
-			return s.unpack()
-		}
+	seen := s.kind.look(event)
+	if s.rest = seen.translated; len(s.rest) > 0 {
+		return s.unpack()
 	}
-	return received[E]{event: event}
+	return received[E]{event: event, seen: seen}
 }
 
 // unpack takes the next event of a batch.
@@ -384,7 +518,7 @@ func (s *eventStream[Q, E]) unpack() received[E] {
 	if s.rest = rest; err != nil {
 		return received[E]{err: status.Errorf(codes.Internal, "gateway: %v", err)}
 	}
-	return received[E]{event: event}
+	return received[E]{event: event, seen: s.kind.look(event)}
 }
 
 // cutIfEOF makes an error of the end of a stream that has no completed event (case S5).
