@@ -21,7 +21,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
-	"github.com/genway/genway/protocol/spell"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -191,7 +190,7 @@ func permitModels(caller call.Caller, req any) error {
 		return nil
 	}
 	if body := wire.GetJson(); len(body) > 0 {
-		base = spell.InBody
+		base = protocol.InBody
 		return protocol.Of(wire.GetProtocol()).EachModel(body, check)
 	}
 	return protocol.EachModelOf(message, check)

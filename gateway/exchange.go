@@ -19,7 +19,6 @@ import (
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
-	"github.com/genway/genway/protocol/spell"
 	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -58,10 +57,10 @@ type exchange struct {
 	losses   codec.Losses
 	named    []string // of them, in the header
 
-	// body is the request's body. speller gives the names that members have in it, and is
+	// body is the request's body. names gives the names that members have in it, and is
 	// made when the first member is to be named.
-	body    []byte
-	speller *spell.Speller
+	body  []byte
+	names *protocol.Names
 
 	// claim is the memory that the request's body takes.
 	claim claim
@@ -425,33 +424,9 @@ type client struct {
 }
 
 // spells returns the names that the caller's protocol has for members of the contract.
-func (x *exchange) spells() *spell.Speller {
-	if x.speller == nil {
-		x.speller = spell.New(x.endpoint.protocol.Members, x.body, x.conversation())
+func (x *exchange) spells() *protocol.Names {
+	if x.names == nil {
+		x.names = x.endpoint.protocol.Names(x.body, x.message)
 	}
-	return x.speller
-}
-
-// conversation is how bodies like the request's are decoded; nil for those without a
-// conversation.
-func (x *exchange) conversation() func([]byte) (*genwayv1.GenerateTextRequest, error) {
-	text := x.endpoint.marshaler.text
-	switch x.message.(type) {
-	case *genwayv1.GenerateTextRequest:
-		return func(body []byte) (*genwayv1.GenerateTextRequest, error) {
-			req, err := text.DecodeRequest(body)
-			if err != nil {
-				return nil, err
-			}
-			return req.GenerateTextRequest, nil
-		}
-	case *genwayv1.CountTokensRequest:
-		if counter, ok := text.(codec.TokenCounter); ok {
-			return func(body []byte) (*genwayv1.GenerateTextRequest, error) {
-				req, err := counter.DecodeCountRequest(body)
-				return req.GetRequest(), err
-			}
-		}
-	}
-	return nil
+	return x.names
 }

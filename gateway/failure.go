@@ -11,7 +11,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
+	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -59,7 +59,7 @@ func (x *exchange) reported(err error) fault.Error {
 	if _, ours := errors.AsType[*fault.Error](err); !ours {
 		x.spells().Fault(&f)
 	}
-	spell.Subject(&f)
+	protocol.Subject(&f)
 	return f
 }
 

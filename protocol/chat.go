@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/listing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // chatCompletions is POST /v1/chat/completions. The authority is openai-go/v3 (chatcompletion.go).
@@ -41,6 +40,9 @@ var chatCompletions = Protocol{
 			structured_outputs.json guided_json`, // vLLM's, and llama.cpp's response_format.schema
 		Own: `metadata logit_bias chat_template_kwargs`, // the latter is vLLM's, with names of the template's
 	},
-	Codec:   chat.Codec{},
-	Members: &spell.Chat,
+	Codec: chat.Codec{},
+	Conversation: Conversation{
+		System:  "messages",
+		Objects: []string{"messages[]", "messages[].content[]", "messages[].images[]", "messages[].tool_calls[]", "tools[]", "functions[]"},
+	},
 }

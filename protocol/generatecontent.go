@@ -7,7 +7,6 @@ import (
 	"github.com/genway/genway/codec/generatecontent"
 	"github.com/genway/genway/codec/listing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // generateContent is POST /v1beta/models/{model}:generateContent, with the verbs
@@ -59,6 +58,9 @@ var generateContent = Protocol{
 			systemInstruction.parts[].functionCall.args systemInstruction.parts[].functionResponse.response
 			systemInstruction.parts[].toolCall.args systemInstruction.parts[].toolResponse.response systemInstruction.parts[].partMetadata`,
 	},
-	Codec:   generatecontent.Codec{},
-	Members: &spell.GenerateContent,
+	Codec: generatecontent.Codec{},
+	Conversation: Conversation{
+		System:  "systemInstruction",
+		Objects: []string{"contents[].parts[]", "contents[].parts[].functionResponse.parts[]", "systemInstruction.parts[]", "tools[].functionDeclarations[]", "tools[].*"},
+	},
 }

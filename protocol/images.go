@@ -4,7 +4,6 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/listing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // imagesProtocol is POST /v1/images/generations. The authority is openai-go/v3 (image.go).
@@ -27,8 +26,7 @@ var imagesProtocol = Protocol{
 		// A little less than a gRPC message takes.
 		MaxAnswerBytes: 120 << 20,
 	},
-	Models:  &Models{Named: `svg.model models`},
-	Images:  true,
-	Members: &spell.Images,
-	Errors:  images.Codec{},
+	Models: &Models{Named: `svg.model models`},
+	Images: true,
+	Errors: images.Codec{},
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/listing"
 	"github.com/genway/genway/codec/messages"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // messagesProtocol is POST /v1/messages, with token counts below it. The authority is
@@ -62,8 +61,11 @@ var messagesProtocol = Protocol{
 			messages[].content[].tool_changes[].tool.definition.configs
 			messages[].content[].from messages[].content[].to`, // of a fallback that has happened
 	},
-	Codec:   messages.Codec{},
-	Members: &spell.Messages,
+	Codec: messages.Codec{},
+	Conversation: Conversation{
+		System:  "system",
+		Objects: []string{"system[]", "messages[]", "messages[].content[]", "messages[].content[].content[]", "tools[]"},
+	},
 }
 
 // unsigned reports whether a part is thinking without a signature: the vendor signs all of

@@ -11,7 +11,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/listing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // Protocol is what is true of one JSON protocol. A registered Protocol is never changed.
@@ -81,9 +80,9 @@ type Protocol struct {
 	Images bool
 	// Models declares the members of bodies that name models. nil declares none.
 	Models *Models
-	// Members are the names that the protocol has for members of the contract. Errors and
-	// losses name a member so for the caller. nil keeps the contract's names.
-	Members *spell.Names
+	// Conversation is where bodies have their conversation. By the tables of codec/setting, errors and losses
+	// name members as the caller knows them.
+	Conversation Conversation
 	// Errors translates errors. Default: Codec.
 	Errors ErrorCodec
 }

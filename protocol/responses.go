@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/listing"
 	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/spell"
 )
 
 // responsesProtocol is POST /v1/responses, with compaction and token counts below it. The
@@ -58,6 +57,9 @@ var responsesProtocol = Protocol{
 			input[].arguments input[].action.env input[].error.content input[].results[].attributes input[].tools[].annotations
 			input[].svg_usage`,
 	},
-	Codec:   responses.Codec{},
-	Members: &spell.Responses,
+	Codec: responses.Codec{},
+	Conversation: Conversation{
+		System:  "instructions",
+		Objects: []string{"input[]", "input[].content[]", "input[].output[]", "input[].tools[]", "input[].tools[].tools[]", "tools[]", "tools[].tools[]"},
+	},
 }

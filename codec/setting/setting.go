@@ -1,6 +1,7 @@
 // Package setting declares each setting of a text or image request once: its field of the
 // contract, the member that each protocol has for it, or why it is lost or refused there, the
 // values that say nothing, and what an operator may do with it.
+// conversation.go has the names of the members of conversations and answers.
 //
 // Everything else follows from the table. `make gen` writes the code of the codecs that reads and
 // writes the members (codec/internal/wiregen); losses, refusals, the names that errors use,

@@ -57,7 +57,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		resp.Refusal = refusal(refused, nil)
 		return resp, nil
 	}
-	speller := p.speller(req.GetBody())
+	speller := caller.Names(req.GetBody(), decoded.proto)
 	target, explained, err := e.target(caller, decoded.model, req)
 	if err != nil {
 		return nil, err

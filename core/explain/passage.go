@@ -13,7 +13,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
-	"github.com/genway/genway/protocol/spell"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -79,20 +78,6 @@ func (p *passage) decode(body []byte) (*message, error) {
 	}
 	req.Wire = own
 	return &message{proto: req.GenerateTextRequest, text: req, model: req.GetModel(), stream: req.Stream || p.stream}, nil
-}
-
-// speller returns the caller's names of members of the contract.
-func (p *passage) speller(body []byte) *spell.Speller {
-	if p.caller.Codec == nil {
-		return spell.New(p.caller.Members, body, nil)
-	}
-	return spell.New(p.caller.Members, body, func(body []byte) (*genwayv1.GenerateTextRequest, error) {
-		req, err := p.caller.Codec.DecodeRequest(body)
-		if err != nil {
-			return nil, err
-		}
-		return req.GenerateTextRequest, nil
-	})
 }
 
 // aim makes the routers of a target.
@@ -170,7 +155,7 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 }
 
 // spelled returns losses by the caller's names.
-func spelled(s *spell.Speller, losses []*genwayv1.Loss) []*genwayv1.Loss {
+func spelled(s *protocol.Names, losses []*genwayv1.Loss) []*genwayv1.Loss {
 	var list []*genwayv1.Loss
 	for _, l := range losses {
 		list = append(list, &genwayv1.Loss{Member: s.Member(l.GetMember()), Reason: l.GetReason()})

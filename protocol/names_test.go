@@ -1,25 +1,30 @@
-package spell
+package protocol
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"golang.org/x/tools/txtar"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// of has the names of the protocols.
-var of = map[genwayv1.Protocol]*Names{
-	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: &Chat,
-	genwayv1.Protocol_PROTOCOL_RESPONSES:        &Responses,
-	genwayv1.Protocol_PROTOCOL_MESSAGES:         &Messages,
-	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: &GenerateContent,
-	genwayv1.Protocol_PROTOCOL_IMAGES:           &Images,
-}
+// textual are the contract's protocols with conversations, by their folders.
+var textual = map[string]*Protocol{"chat": &chatCompletions, "responses": &responsesProtocol, "messages": &messagesProtocol, "generatecontent": &generateContent}
+
+// text is a message with a conversation.
+var text = (*genwayv1.GenerateTextRequest)(nil)
+
+func plain(name string) string { return name }
 
 // fieldsOf are the paths of all fields below a message, without those of the messages in
 // leave.
@@ -44,18 +49,18 @@ func plumbing(path string) bool { return strings.HasPrefix(path, "wire") }
 // No field of the contract is forgotten: each protocol says what it calls it, or none.
 func TestEveryFieldHasAName(t *testing.T) {
 	heavy := []protoreflect.Name{"Message", "Tool", "NativeField", "WireMessage"}
-	for protocol, n := range of {
+	for protocol, n := range namesOf() {
 		type table struct {
 			of     proto.Message
 			prefix string
 			names  map[string]string
 			leave  []protoreflect.Name
 		}
-		tables := []table{{&genwayv1.GenerateImageRequest{}, "", n.settings, append(heavy, "Media")}}
+		tables := []table{{&genwayv1.GenerateImageRequest{}, "", n.request, append(heavy, "Media")}}
 		if protocol != genwayv1.Protocol_PROTOCOL_IMAGES {
 			tables = []table{
-				{&genwayv1.GenerateTextRequest{}, "", n.settings, heavy},
-				{&genwayv1.ListModelsRequest{}, "", n.settings, heavy},
+				{&genwayv1.GenerateTextRequest{}, "", n.request, heavy},
+				{&genwayv1.ListModelsRequest{}, "", n.request, heavy},
 				{&genwayv1.Part{}, "", n.part, append(heavy, "Part")},
 				{&genwayv1.Message{}, "", n.message, append(heavy, "Part")},
 				{&genwayv1.Tool{}, "", n.tool, heavy[2:]},
@@ -65,7 +70,7 @@ func TestEveryFieldHasAName(t *testing.T) {
 			for _, path := range fieldsOf(table.of.ProtoReflect().Descriptor(), table.prefix, table.leave...) {
 				whole := path == "sampling" || path == "parts" // known by what is in them
 				if _, _, ok := longest(table.names, path); !ok && !whole && !plumbing(path) {
-					t.Errorf("%v has no name for %s of %T: add the member's name, or an empty one where the protocol has no such member, to protocol/spell/names_*.go", protocol, path, table.of)
+					t.Errorf("%v has no name for %s of %T: add a row to the tables of codec/setting", protocol, path, table.of)
 				}
 			}
 		}
@@ -101,14 +106,14 @@ var bodiesOfSettings = map[string][]string{
 // A setting comes from the member that it is given for: without that, it is not there,
 // or the body is not one.
 func TestSettingsAreTheirMembers(t *testing.T) {
-	for name, c := range codecs {
-		decode := decoder(c)
+	for name, p := range textual {
+		decode := p.decoder(text)
 		for _, body := range bodiesOfSettings[name] {
 			req, err := decode([]byte(body))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			s := New(of[c.Protocol()], []byte(body), decode)
+			s := p.Names([]byte(body), text)
 			for path, value := range leaves(req.ProtoReflect(), "") {
 				given := s.Member(path)
 				if _, _, whole := parse([]byte(body)).follow(given, plain); !whole {
@@ -166,4 +171,123 @@ func without(t *testing.T, body, path string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// bodies are the requests among the golden cases of a codec.
+func bodies(t *testing.T, name string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir("../codec/"+name+"/testdata", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".txtar") {
+			return err
+		}
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			return err
+		}
+		for _, file := range archive.Files {
+			if _, err := textual[name].Codec.DecodeRequest(file.Data); err == nil {
+				found[filepath.Base(path)+"/"+file.Name] = string(file.Data)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(found) < 5 {
+		t.Fatalf("%s has %d requests: %v", name, len(found), err)
+	}
+	return found
+}
+
+// Each position that is given is in the body, and has the text that it is given for.
+func TestPositionsAreThoseOfTheBody(t *testing.T) {
+	for name, p := range textual {
+		traced, all := 0, 0
+		for file, body := range bodies(t, name) {
+			req, err := p.Codec.DecodeRequest([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := p.Names([]byte(body), text)
+			check := func(path, text string) {
+				all++
+				given := s.Member(path)
+				_, at, whole := parse([]byte(body)).follow(given, plain)
+				switch {
+				case !whole:
+					t.Errorf("%s %s: %s is %s, which is not in the body", name, file, path, given)
+				case text != "" && !holds(at, text):
+					t.Errorf("%s %s: %s is %s, which does not say %q", name, file, path, given, text)
+				}
+				if given != namesOf()[p.ID].request["messages"] || at.kind != '[' {
+					traced++
+				}
+			}
+			for i, m := range req.GetMessages() {
+				path := member.Index("messages", i)
+				if given := s.Member(path + ".name"); strings.HasPrefix(given, "messages[") && name != "chat" && name != "messages" {
+					t.Errorf("%s %s: %s.name is %s", name, file, path, given)
+				}
+				for j, p := range m.GetParts() {
+					text := p.GetText().GetText() + p.GetToolCall().GetName()
+					if p.GetNativeFields() != nil && name == "responses" {
+						text = "" // names in namespaces are made of two
+					}
+					check(member.Within(path, ".parts", j), text)
+					check(member.Within(path, ".parts", j)+"."+kindOf(p), "")
+					check(member.Within(path, ".parts", j)+".cache_control", "")
+				}
+			}
+			for i, tool := range req.GetTools() {
+				check(member.Index("tools", i), tool.GetFunction().GetDescription())
+			}
+		}
+		if traced*20 < all*19 {
+			t.Errorf("%s: %d of %d positions are traced", name, traced, all)
+		}
+	}
+}
+
+// holds reports whether a text is within a value.
+func holds(n *node, text string) bool {
+	if n.isText(text) || n.kind == '"' && strings.Contains(member.Raw(n.raw).String(), text) {
+		return true
+	}
+	for _, value := range n.values {
+		if holds(value, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// A body costs what it is long when its members are named, however deep it is.
+func TestU43DepthIsCheap(t *testing.T) {
+	const deep = 9000
+	body := `{"model":"m","input":"hi","tools":[{"type":"function","name":"f","parameters":` +
+		strings.Repeat(`{"type":"object","properties":`, deep) + `{}` + strings.Repeat(`}`, deep) + `}]}`
+	s := responsesProtocol.Names([]byte(body), text)
+	codectest.CostsItsLength(t, len(body), func() {
+		if name := s.Member("tools[0].function.strict"); name != "tools[0]" {
+			t.Errorf("named %q", name)
+		}
+	})
+}
+
+// FuzzMember: whatever the body and the path, there is a name, and no panic.
+func FuzzMember(f *testing.F) {
+	for _, path := range []string{"messages[0].parts[0].text", "messages[1].parts[0].tool_result.parts[0].image.detail", "tools[0].function.name",
+		"sampling.top_k", "stop_sequences[0]", "candidates[0].parts[1].thought_signature", "request.model", "messages[", "[0]", ".", "a..b", "tools[9999999999999999999]"} {
+		for name := range bodiesOfSettings {
+			f.Add(bodiesOfSettings[name][0], path)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body, path string) {
+		for name, p := range textual {
+			s := p.Names([]byte(body), text)
+			if given := s.Member(path); given == "" && path != "" {
+				t.Errorf("%s: %q has no name in %q", name, path, body)
+			}
+			s.Fault(&fault.Error{Kind: genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST, Param: path, Message: path + ": no"})
+		}
+	})
 }
