@@ -276,13 +276,13 @@ cover: ## Write cover.html: what the tests reach
 	$(GO) tool cover -func=cover.out | tail -n 1
 
 .PHONY: cases
-cases: test-deps ## Run the named cases and write docs/cases.md
+cases: test-deps ## Run the named cases and write docs/reference/cases.md
 	@$(RACE_NOTICE)
 	$(GO) build -C test/tools/collector -o $(CURDIR)/bin/collector .
 	{ $(GO) test $(RACE) -count=1 -timeout=15m -json -run='^TestCases$$' ./test/cases/... || true; \
 		GENWAY_COLLECTOR=$(CURDIR)/bin/collector \
 		$(GO) test -C test/conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
-		| $(GO) run ./test/cases/report -o docs/cases.md
+		| $(GO) run ./test/cases/report -o docs/reference/cases.md
 
 .PHONY: chaos
 chaos: test-deps ## Hold the gateway to its promises under faults (REQUESTS, ROUNDS of kill -9, IMAGES)

@@ -224,7 +224,7 @@ func (i Interceptors) logger() *slog.Logger {
 // ledger.
 const outcomeRefused = "refused"
 
-// logCall writes the call's one line. Its fields are documented in docs/observability.md: they
+// logCall writes the call's one line. Its fields are documented in docs/reference/telemetry.md: they
 // keep their names. It never holds a prompt, an answer or a key.
 func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Time, err error) {
 	f := fault.From(err)

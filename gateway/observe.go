@@ -159,7 +159,7 @@ func versionOf(r *http.Request) string {
 	return "1.1"
 }
 
-// log writes the request's line. Its fields are documented in docs/observability.md: they
+// log writes the request's line. Its fields are documented in docs/reference/telemetry.md: they
 // keep their names. It never holds a prompt, an answer or a key.
 func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own time.Duration, cut string) {
 	level, grave := slog.LevelInfo, x.fault != nil && x.fault.Cause != nil && x.fault.HTTPStatus() >= 500

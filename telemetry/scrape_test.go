@@ -25,7 +25,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of metrics in docs/observability.md")
+var update = flag.Bool("update", false, "rewrite the table of metrics in docs/reference/telemetry.md")
 
 var discard = slog.New(slog.DiscardHandler)
 
@@ -126,7 +126,7 @@ func prometheus(d instrument.Definition) string {
 }
 
 // Each metric of the list is in a scrape, with its kind, its help and its labels, and the
-// scrape has no other; the table in docs/observability.md is the list.
+// scrape has no other; the table in docs/reference/telemetry.md is the list.
 func TestMetricsAreDocumented(t *testing.T) {
 	provider := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
 	recordAll(t, provider)
@@ -173,7 +173,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 func documented(t *testing.T) {
 	t.Helper()
 	const begin, end = "<!-- metrics -->\n", "<!-- /metrics -->"
-	file := filepath.Join("..", "docs", "observability.md")
+	file := filepath.Join("..", "docs", "reference", "telemetry.md")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/genway/genway/cmd/internal/cli/clitest"
 )
 
-// Every flag of genway-edge has an environment variable, and docs/operation.md says which.
+// Every flag of genway-edge has an environment variable, and docs/reference/flags.md says which.
 func TestEnvironment(t *testing.T) {
-	clitest.Environment(t, program(), "../../docs/operation.md", "")
+	clitest.Environment(t, program(), "../../docs/reference/flags.md", "")
 }

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/carried.md")
+var update = flag.Bool("update", false, "write docs/reference/carried.md")
 
-const documentFile = "../../docs/carried.md"
+const documentFile = "../../docs/reference/carried.md"
 
-// document is the table of docs/carried.md.
+// document is the table of docs/reference/carried.md.
 type document struct {
 	sections []*section
 	// answers is the first section about answers.
@@ -45,7 +45,7 @@ func (d *document) row(p path, sample int) *row {
 	return last.rows[len(last.rows)-1]
 }
 
-// check holds docs/carried.md against the table, or writes it.
+// check holds docs/reference/carried.md against the table, or writes it.
 func (d *document) check(t *testing.T) {
 	t.Helper()
 	text := d.text()
@@ -60,13 +60,13 @@ func (d *document) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != text {
-		t.Error("docs/carried.md is not what the codecs do: run go test ./codec/carried -update")
+		t.Error("docs/reference/carried.md is not what the codecs do: run go test ./codec/carried -update")
 	}
 }
 
 const introduction = `# What each protocol carries
 
-Each field of the [typed contract](../proto/genway/v1/text.proto), set alone in a request and
+Each field of the [typed contract](../../proto/genway/v1/text.proto), set alone in a request and
 encoded for an upstream of each protocol. This page is written by a test of the codecs
 (` + "`go test ./codec/carried -update`" + `), which fails for a field that is neither in the body, nor
 lost or refused by name.

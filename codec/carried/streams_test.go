@@ -58,7 +58,7 @@ func TestStreamsDecodeAsAnswers(t *testing.T) {
 		eachField(t, c.Protocol(), func(name string, resp *genwayv1.GenerateTextResponse) {
 			body, err := encodeAnswer(c, proto.CloneOf(resp), nil)
 			if err != nil {
-				return // refused, as docs/carried.md says
+				return // refused, as docs/reference/carried.md says
 			}
 			unary, err := c.DecodeResponse(body)
 			if err != nil {

@@ -12,7 +12,7 @@ const noPlace = "the target protocol has no place for it"
 
 // UnplacedInAnswer names in losses the fields of an answer that the caller's protocol has no
 // place for, where what they belong to is carried. Encoders name what depends on how they write
-// a part. docs/carried.md lists both.
+// a part. docs/reference/carried.md lists both.
 func UnplacedInAnswer(resp *genwayv1.GenerateTextResponse, protocol genwayv1.Protocol, losses *codec.Losses) {
 	if losses == nil {
 		return

@@ -18,7 +18,7 @@ const (
 
 // Unplaced names in losses what the parts of a request have that its protocol has no place
 // for, where the part itself is carried. Encoders name what depends on how they write a part.
-// docs/carried.md lists both.
+// docs/reference/carried.md lists both.
 func Unplaced(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) {
 	if losses == nil {
 		return

@@ -26,7 +26,7 @@ type Capture struct {
 // Captures is how captured bodies are kept.
 type Captures struct {
 	// KeyFile has the keys that they are encrypted by; empty is in clear.
-	KeyFile string `yaml:"key_file,omitempty" json:"key_file,omitempty" jsonschema_description:"A file with the keys that captured bodies are encrypted by, as docs/capture.md has it; a relative path begins beside this file. It is read again with this one, and on change. Without it, they are kept in clear."`
+	KeyFile string `yaml:"key_file,omitempty" json:"key_file,omitempty" jsonschema_description:"A file with the keys that captured bodies are encrypted by, as docs/observability.md has it; a relative path begins beside this file. It is read again with this one, and on change. Without it, they are kept in clear."`
 	// Keep is how long they are kept. Default 168h.
 	Keep Duration `yaml:"keep,omitempty" json:"keep,omitempty" jsonschema:"type=string" jsonschema_description:"How long captured bodies are kept: 1h to 720h; default 168h, a week. They go with their request from the ledger, if that is sooner."`
 

@@ -32,7 +32,7 @@ type Config struct {
 	// Ledger is how long the ledger keeps what.
 	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps rows."`
 	// Prices is a file of package core/price: what requests cost.
-	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
+	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/access.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Catalog is a file of package core/catalog: what models accept.
 	Catalog string `yaml:"catalog,omitempty" json:"catalog,omitempty" jsonschema_description:"A file that says what models accept, ahead of what ships, as docs/models.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Console is who signs in to the console.
@@ -55,7 +55,7 @@ type Upstream struct {
 	Kind string `yaml:"kind" json:"kind" jsonschema_description:"The protocol it speaks."`
 	// Provider is where it lives, one of the names of package provider. Default custom, which
 	// assumes nothing.
-	Provider string `yaml:"provider,omitempty" json:"provider,omitempty" jsonschema:"enum=anthropic,enum=azure,enum=bedrock,enum=deepseek,enum=fireworks,enum=gemini,enum=groq,enum=llamacpp,enum=mistral,enum=ollama,enum=openai,enum=openrouter,enum=tgi,enum=together,enum=vertex,enum=vllm,enum=xai,enum=custom" jsonschema_description:"Where it lives: its address, paths and authentication are then known, as docs/providers.md has them. Default custom: what base_url says."`
+	Provider string `yaml:"provider,omitempty" json:"provider,omitempty" jsonschema:"enum=anthropic,enum=azure,enum=bedrock,enum=deepseek,enum=fireworks,enum=gemini,enum=groq,enum=llamacpp,enum=mistral,enum=ollama,enum=openai,enum=openrouter,enum=tgi,enum=together,enum=vertex,enum=vllm,enum=xai,enum=custom" jsonschema_description:"Where it lives: its address, paths and authentication are then known, as docs/reference/providers.md has them. Default custom: what base_url says."`
 	// Endpoint is one of the provider's, where it has several for the kind. Default its first.
 	Endpoint string `yaml:"endpoint,omitempty" json:"endpoint,omitempty" jsonschema_description:"One of the provider's endpoints, where it has several for the kind: foundry of azure; runtime, mantle or invoke of bedrock."`
 	// Resource, Project and Region are parts of the addresses of some providers.
@@ -175,7 +175,7 @@ type Route struct {
 	// Strict refuses what the target cannot carry instead of naming it in the losses.
 	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests with members that the target cannot carry."`
 	// Capture has bodies of the route's requests captured; nil captures none.
-	Capture *Capture `yaml:"capture,omitempty" json:"capture,omitempty" jsonschema_description:"Capture bodies of the route's requests for a while, as docs/capture.md has it. Without it, none."`
+	Capture *Capture `yaml:"capture,omitempty" json:"capture,omitempty" jsonschema_description:"Capture bodies of the route's requests for a while, as docs/observability.md has it. Without it, none."`
 }
 
 // Target is an upstream and the model to ask it for.

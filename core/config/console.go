@@ -13,7 +13,7 @@ const CallbackPath = "/sign-in/oidc"
 // Console is who signs in to the console, besides keys and links.
 type Console struct {
 	// OIDC is an identity provider. Nil is none.
-	OIDC *OIDC `yaml:"oidc,omitempty" json:"oidc,omitempty" jsonschema_description:"An identity provider that speaks OpenID Connect, as docs/console.md has it."`
+	OIDC *OIDC `yaml:"oidc,omitempty" json:"oidc,omitempty" jsonschema_description:"An identity provider that speaks OpenID Connect, as docs/observability.md has it."`
 }
 
 // OIDC is an identity provider that speaks OpenID Connect, and who of it may do what.

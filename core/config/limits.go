@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/core/limit/shared/endpoint"
 )
 
-// Limits hold keys, their owners and models to what they were given. docs/limits.md says
+// Limits hold keys, their owners and models to what they were given. docs/access.md says
 // what each figure means.
 type Limits struct {
 	// Store is where uses are counted: empty in memory, for a single core, else

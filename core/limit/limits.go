@@ -73,7 +73,7 @@ type Kind struct {
 	Words, Short, Unit string
 	// Reason is the reason of its refusals.
 	Reason string
-	// Means says what it bounds, in docs/limits.md.
+	// Means says what it bounds, in docs/access.md.
 	Means string
 }
 

@@ -89,11 +89,11 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of docs/limits.md")
+var update = flag.Bool("update", false, "write the table of docs/access.md")
 
-// docs/limits.md lists the kinds as they are.
+// docs/access.md lists the kinds as they are.
 func TestDocs(t *testing.T) {
-	const file, begin, end = "../../docs/limits.md", "<!-- kinds -->\n", "<!-- /kinds -->"
+	const file, begin, end = "../../docs/access.md", "<!-- kinds -->\n", "<!-- /kinds -->"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ func TestSetting(t *testing.T) {
 	run(t, dir, "go", "test", "-vet=off", "./codec/carried", "./core/config", "-run", "TestEachFieldIsCarriedLostOrRefused|TestSchemaIsFresh", "-update")
 	wrote(t, dir, map[string]written{
 		"codec/chat/testdata/request_mood.txtar": {`"mood": "calm"`, 2}, // canonical.json and out.json
-		"docs/carried.md":                        {"| `mood` | yes | yes | lost", 1},
+		"docs/reference/carried.md":              {"| `mood` | yes | yes | lost", 1},
 		"core/config/schema.json":                {`"mood": {`, 1},
 		"gateway/openapi/openapi.json":           {`"mood": {`, 2}, // chat completions, and text of responses
 	})
@@ -80,7 +80,7 @@ func TestLimit(t *testing.T) {
 	run(t, dir, "go", "test", "-vet=off", "./core/config", "./core/limit", "-run", "TestSchemaIsFresh|TestDocs|TestMemory", "-update")
 	run(t, dir, "go", "test", "-vet=off", "./console", "./cmd/genway", "-run", "TestEachLimit|TestImagesPerMinute")
 	wrote(t, dir, map[string]written{
-		"docs/limits.md":          {"| `images_per_minute` |", 1},
+		"docs/access.md":          {"| `images_per_minute` |", 1},
 		"core/config/schema.json": {`"images_per_minute": {`, 3}, // of keys, of owners and of models
 	})
 }

@@ -16,7 +16,7 @@ type members map[string]any
 // change is one thing that a place changes. Whatever differs from a recording and is not
 // the work of a place's changes is a loss.
 type change struct {
-	// says is the change in words, for docs/replay.md.
+	// says is the change in words, for docs/reference/replay.md.
 	says string
 	// request changes what the place is expected to receive.
 	request func(x exchange, body members)
@@ -32,7 +32,7 @@ type change struct {
 
 // place is an upstream of a provider and the recordings that are played through it.
 type place struct {
-	// name is the upstream in the report, title in docs/replay.md.
+	// name is the upstream in the report, title in docs/reference/replay.md.
 	name, title string
 	// protocols are those whose recordings are played.
 	protocols []string
@@ -194,7 +194,7 @@ func counting(x exchange, path string) string {
 	return ""
 }
 
-// table is the section of docs/replay.md about what places change.
+// table is the section of docs/reference/replay.md about what places change.
 func table() string {
 	var out strings.Builder
 	out.WriteString("| upstream | recordings | changes |\n|---|---|---|\n")

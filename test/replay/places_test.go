@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/replay.md")
+var update = flag.Bool("update", false, "rewrite docs/reference/replay.md")
 
 const intro = `# What places change
 
@@ -35,9 +35,9 @@ place makes it, and callers get it as it is. ` + "`anthropic_beta`" + ` is there
 header.
 `
 
-// docs/replay.md says what the program allows.
+// docs/reference/replay.md says what the program allows.
 func TestDocs(t *testing.T) {
-	file, got := filepath.Join("..", "..", "docs", "replay.md"), intro+table()+outro
+	file, got := filepath.Join("..", "..", "docs", "reference", "replay.md"), intro+table()+outro
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func write(t *testing.T, dir, name string, text []byte) string {
 }
 
 // Case X54: a server counts that demands TLS, a certificate of its clients and a user with only
-// the commands and keys of docs/limits.md. Where one of these is wrong, the server does not answer;
+// the commands and keys of docs/access.md. Where one of these is wrong, the server does not answer;
 // no log has the password.
 func TestX54ASecuredServer(t *testing.T) {
 	dir, err := os.MkdirTemp("", "genway-tls-") // t.TempDir is for this user only

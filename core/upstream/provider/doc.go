@@ -1,7 +1,7 @@
 // Package provider is data: the places where models live, one file each. A place says where
 // it is, which protocols it serves at which paths, how it wants to be authenticated, and what
 // it takes other than the protocol's own vendor does. Configuration, the upstream adapter and
-// docs/providers.md read it.
+// docs/reference/providers.md read it.
 //
 // A new provider is one file, its line in the table, its name in the configuration's schema and
 // an example; docs/extending.md has the steps ("An upstream"). Each row names the page

@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/core/upstream/provider"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/providers.md")
+var update = flag.Bool("update", false, "rewrite docs/reference/providers.md")
 
 const intro = `# Providers
 
@@ -29,7 +29,7 @@ Bodies of callers who speak the upstream's own protocol are not changed in eithe
 
 ` + "`base_url`" + ` may still be given: a host alone (` + "`https://my-private-link.example`" + `) takes the place of the
 provider's host, an address with a path that of the whole. ` + "`auth`" + ` is described in
-[configuration.md](configuration.md#credentials); any provider takes ` + "`auth: {command: …}`" + `, too.
+[configuration.md](../configuration.md#credentials); any provider takes ` + "`auth: {command: …}`" + `, too.
 
 Each row names the page that it was read from, and when. Tests call a fake of each place by
 these examples (` + "`test/cases`" + ` ` + "`TestCases/V1`" + `); the places themselves could not be reached
@@ -37,7 +37,7 @@ from where they were written. What a place changes of requests and answers, and 
 nothing else, is in [replay.md](replay.md).
 `
 
-// docs/providers.md says what the data says.
+// docs/reference/providers.md says what the data says.
 func TestDocs(t *testing.T) {
 	var out bytes.Buffer
 	out.WriteString(intro)
@@ -77,9 +77,9 @@ func TestDocs(t *testing.T) {
 		}
 		_, yaml, _ := strings.Cut(string(example), "upstreams:\n")
 		yaml, _, _ = strings.Cut(yaml, "routes:\n")
-		fmt.Fprintf(&out, "\n[docs/examples/providers/%[1]s.yaml](examples/providers/%[1]s.yaml):\n\n```text\nupstreams:\n%[2]s```\n", p.Name, yaml)
+		fmt.Fprintf(&out, "\n[docs/examples/providers/%[1]s.yaml](../examples/providers/%[1]s.yaml):\n\n```text\nupstreams:\n%[2]s```\n", p.Name, yaml)
 	}
-	file := filepath.Join("..", "..", "..", "docs", "providers.md")
+	file := filepath.Join("..", "..", "..", "docs", "reference", "providers.md")
 	got := bytes.ReplaceAll(out.Bytes(), []byte("\n\n\n"), []byte("\n\n"))
 	if *update {
 		if err := os.WriteFile(file, got, 0o600); err != nil {
@@ -91,7 +91,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/providers.md is stale: go test ./core/upstream/provider -update")
+		t.Error("docs/reference/providers.md is stale: go test ./core/upstream/provider -update")
 	}
 }
 

@@ -1,4 +1,4 @@
-// Report makes docs/cases.md of a run of the cases: it reads what
+// Report makes docs/reference/cases.md of a run of the cases: it reads what
 //
 //	go test -json -run '^TestCases$' ./test/cases/...
 //	go test -C conformance -json -run '^TestCases$' ./cases

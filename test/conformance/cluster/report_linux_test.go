@@ -25,7 +25,7 @@ type report struct {
 	commit  string // of the programs, which are built before anything is started
 }
 
-// page is docs/cluster.md.
+// page is docs/reference/cluster.md.
 func (r *report) page() string {
 	var b strings.Builder
 	b.WriteString(`# A cluster under load and faults
@@ -41,11 +41,11 @@ written when all of this holds:
   the vendor's figures; no vendor was asked twice; no row is open in the end. ` + "`genway ledger check` and\n  `genway audit verify`" + ` agree.
 - No answer was reported as complete that was not.
 - A request failed **only in the windows and in the ways that the documentation names**: while a core
-  is killed or cut off, calls in flight on it ([several cores](operation.md#several-cores-behind-an-edge)); while an edge is
+  is killed or cut off, calls in flight on it ([several cores](../operation.md#several-cores-behind-an-edge)); while an edge is
   killed, its connections; when the clock of either goes back, calls in flight [between
-  them](operation.md#when-the-clock-jumps). Each refusal is an error of the caller's protocol, each broken stream has its error event.
+  them](../operation.md#when-the-clock-jumps). Each refusal is an error of the caller's protocol, each broken stream has its error event.
 - A **budget** per phase is spent exactly: not more than it is, and not less than one reservation
-  below it. Without the shared limits a core admits [its share](limits.md#several-cores) of what was left; what may be
+  below it. Without the shared limits a core admits [its share](../access.md#several-cores) of what was left; what may be
   spent above the budget then is computed, and is in the table.
 
 `)
@@ -76,7 +76,7 @@ two whole answers to anyone. Requests that a budget refused are not failed.
 
 A database that stands still is one whose processes are all stopped, as by a disk that does not answer. On a slow disk each
 write to the log of the primary database, and each sync of it, takes ` + milliseconds(slowBy) + ` longer. A clock that jumps is that of one
-core and of one edge ([what a jump does](operation.md#when-the-clock-jumps)): their programs are built for the storm with a clock that
+core and of one edge ([what a jump does](../operation.md#when-the-clock-jumps)): their programs are built for the storm with a clock that
 it can set, since the hosts share the machine's. The clocks of the databases do not jump.
 
 Not done: netem, which not each kernel has: the switch between the hosts delays and loses frames itself.

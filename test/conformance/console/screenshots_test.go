@@ -46,7 +46,7 @@ func startDemo(t *testing.T) started {
 	return s
 }
 
-// TestScreenshots takes the pictures of the README and of docs/console.md (make screenshots) into the directory that GENWAY_SCREENSHOTS names, and
+// TestScreenshots takes the pictures of the README and of docs/observability.md (make screenshots) into the directory that GENWAY_SCREENSHOTS names, and
 // with GENWAY_SCREENSHOTS_ALL those of all pages, in both themes, wide and narrow.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("GENWAY_SCREENSHOTS")

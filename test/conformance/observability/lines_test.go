@@ -41,10 +41,10 @@ func awaitLine(t *testing.T, p *server.Process, msg, id string) map[string]any {
 	}
 }
 
-// document is docs/observability.md.
+// document is docs/reference/telemetry.md.
 func document(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "observability.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "telemetry.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,12 +115,12 @@ func documentedFields(t *testing.T, on bases) {
 			}
 			for name := range seen {
 				if !documented[name] {
-					t.Errorf("the line %q has %s, which the table of Logs in docs/observability.md does not have", msg, name)
+					t.Errorf("the line %q has %s, which the table of Logs in docs/reference/telemetry.md does not have", msg, name)
 				}
 			}
 			for name := range documented {
 				if !seen[name] && !rare[name] {
-					t.Errorf("the line %q never has %s, which the table of Logs in docs/observability.md has", msg, name)
+					t.Errorf("the line %q never has %s, which the table of Logs in docs/reference/telemetry.md has", msg, name)
 				}
 			}
 		}

@@ -267,7 +267,7 @@ func check(t *testing.T, kind string, body []byte) {
 	}
 }
 
-// documentedNames are the metrics of docs/observability.md, as Prometheus has them but for
+// documentedNames are the metrics of docs/reference/telemetry.md, as Prometheus has them but for
 // _total.
 func documentedNames(t *testing.T) map[string]bool {
 	t.Helper()

@@ -147,7 +147,7 @@ func (r *rig) awaitValue(t *testing.T, side, name string, satisfies func(float64
 	}
 }
 
-// metricRow is a row of the table of metrics in docs/observability.md: the name is Prometheus',
+// metricRow is a row of the table of metrics in docs/reference/telemetry.md: the name is Prometheus',
 // otel and unit are OpenTelemetry's.
 type metricRow struct {
 	name, otel, unit, kind, of string

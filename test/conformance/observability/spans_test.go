@@ -26,7 +26,7 @@ func spanOf(s *tracepb.Span) string {
 	return "edge"
 }
 
-// documentedWords are the attributes and events of docs/observability.md, each as SPAN NAME.
+// documentedWords are the attributes and events of docs/reference/telemetry.md, each as SPAN NAME.
 func documentedWords(t *testing.T) map[string]bool {
 	t.Helper()
 	words := map[string]bool{}
