@@ -310,7 +310,7 @@ roll: ## Restart cores, edges and both under load: no request fails, each stream
 	GENWAY_ROLL=full $(GO) test -C test/conformance -count=1 -timeout=15m -v ./roll
 
 .PHONY: cluster
-cluster: test-deps ## Put a whole cluster into a storm and write docs/cluster.md (RATE, STREAMS, DURATION; Linux, root)
+cluster: test-deps ## Put a whole cluster into a storm and write docs/reference/cluster.md (RATE, STREAMS, DURATION; Linux, root)
 	test/scripts/cluster full
 
 .PHONY: cluster-short

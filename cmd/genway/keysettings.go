@@ -38,7 +38,7 @@ type settingFlags struct {
 	BudgetMonth       *string        `placeholder:"DOLLARS" help:"Budget for a month (UTC) in dollars; none is no budget."`
 	Priority          *string        `placeholder:"PRIORITY" help:"Priority under overload: interactive, the default, or batch, whose requests are refused first."`
 	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member in translation to another protocol."`
-	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of the key's requests until this time, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), or a duration such as 2h; none captures nothing. docs/capture.md describes what is kept and who can read it."`
+	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of the key's requests until this time, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), or a duration such as 2h; none captures nothing. docs/observability.md describes what is kept and who can read it."`
 	CaptureShare      *string        `placeholder:"N" help:"Fraction of the requests to capture, above 0 and at most 1. Default: 1."`
 	CaptureMaxBytes   *string        `placeholder:"N" help:"Bytes to keep of each captured body, at most 1048576. Default: 65536."`
 	CaptureRedact     *string        `placeholder:"MEMBER,…" help:"Members whose values are replaced in captured bodies: names, and JSON pointers such as /messages/*/content; none replaces none."`

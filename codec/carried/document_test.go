@@ -73,13 +73,13 @@ lost or refused by name.
 
 | cell | means |
 |---|---|
-| yes | the field is in the upstream's body, as it is or as what stands for it there |
+| yes | the field is in the upstream's body, as it is or in the protocol's own form |
 | yes N | the body means the same without it; reason N is below |
 | lost N | the request is sent without it, and the losses name it; reason N is below |
 | refused N | the request is refused by the field's name |
 | – | what the field is in is refused already |
 
-Native fields are those of another protocol: the members of a caller's own protocol reach an
+Native fields here belong to another protocol: the members of a caller's own protocol reach an
 upstream of it as they are.
 `
 

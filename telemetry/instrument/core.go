@@ -1,6 +1,6 @@
 // Package instrument holds the metrics of a core and of an edge: their names, units,
 // labels and buckets, and what records them. Each metric is a Definition; Definitions
-// lists all of them, and docs/observability.md is tested against that list.
+// lists all of them, and docs/reference/telemetry.md is tested against that list.
 //
 // Names follow the OpenTelemetry conventions where there is one:
 //

@@ -65,12 +65,12 @@ the upstream and protocol of the caller, and holds what comes to this table.
 - **503 unreachable, 504 timeout, 502 cut off, 502 malformed**: nothing of the answer was
   sent; only an error, with that status. **Retried**: the upstream has been asked once
   more before (a retry is allowed here), or the next one of the route would be.
-  A unary answer has begun when its headers say 2xx: whatever fails after that is not tried
+  A unary answer has begun when its headers say 2xx: a failure after that is not tried
   again, here or elsewhere, since the upstream may have done and charged what was asked.
   A stream has begun with its first content.
 - **event: …**: part of the answer was sent; the stream ends with the protocol's error
   event, and nothing says that the answer is complete. Nothing is tried again. A stream of
-  chat completions has ` + "`" + `[DONE]` + "`" + ` behind the error, as the vendor's has: it ends the stream
+  chat completions has ` + "`" + `[DONE]` + "`" + ` after the error, as the vendor's has: it ends the stream
   and is no success; the vendor's SDKs raise at the error and read no further.
 - **–**: there is no such case; the reason is below.
 

@@ -18,7 +18,7 @@ const intro = `# What places change
 *Generated from test/replay by ` + "`go test ./test/replay -update`" + `.*
 
 ` + "`make replay`" + ` plays recorded exchanges of vendors through the gateway. Each recorded request is sent
-to the gateway, and the recorded answer is given in its upstream's stead, in the place's own
+to the gateway, and the recorded answer is returned in its upstream's place, in the place's own
 framing. The request that arrives must be the recorded one, and the answer that the caller gets must
 be the recorded one: the same JSON values, the same spelling of numbers, the same events. The
 requests are proved as the place demands it: signatures are computed again, tokens come from an

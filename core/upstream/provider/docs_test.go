@@ -27,8 +27,8 @@ with ` + "`provider: custom`" + `, the upstream is what ` + "`base_url`" + ` say
 vendor does, but for chat completions, of which the least is assumed ([below](#chat-completions-without-a-provider)).
 Bodies of callers who speak the upstream's own protocol are not changed in either case.
 
-` + "`base_url`" + ` may still be given: a host alone (` + "`https://my-private-link.example`" + `) takes the place of the
-provider's host, an address with a path that of the whole. ` + "`auth`" + ` is described in
+` + "`base_url`" + ` may still be set: a host alone (` + "`https://my-private-link.example`" + `) takes the place of the
+provider's host, an address with a path the whole address's. ` + "`auth`" + ` is described in
 [configuration.md](../configuration.md#credentials); any provider takes ` + "`auth: {command: …}`" + `, too.
 
 Each row names the page that it was read from, and when. Tests call a fake of each place by

@@ -71,11 +71,11 @@ written when all of this holds:
 			milliseconds(quantile(durations, 0.5)), milliseconds(quantile(durations, 0.99)), milliseconds(r.gap(of)), dollars(bill.limit), dollars(bill.spent), dollars(bill.above))
 	}
 	b.WriteString(`
-p50 and p99 are of whole answers but for those of the open streams; the time without an answer is the longest between
+p50 and p99 are times of whole answers, open streams excluded; the time without an answer is the longest between
 two whole answers to anyone. Requests that a budget refused are not failed.
 
-A database that stands still is one whose processes are all stopped, as by a disk that does not answer. On a slow disk each
-write to the log of the primary database, and each sync of it, takes ` + milliseconds(slowBy) + ` longer. A clock that jumps is that of one
+A database that does not answer is one whose processes are all stopped, as by a disk that does not answer. On a slow disk each
+write to the log of the primary database, and each sync of it, takes ` + milliseconds(slowBy) + ` longer. A clock that jumps is the clock of one
 core and of one edge ([what a jump does](../operation.md#when-the-clock-jumps)): their programs are built for the storm with a clock that
 it can set, since the hosts share the machine's. The clocks of the databases do not jump.
 
