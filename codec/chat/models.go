@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -37,3 +40,27 @@ func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) {
 	one := newModel(m)
 	return spelled(&one), nil
 }
+
+// EncodeError implements codec.Codec.
+func (Codec) EncodeError(err *fault.Error) (int, []byte) {
+	return err.HTTPStatus(), encodeError(err)
+}
+
+func encodeError(err *fault.Error) []byte {
+	if err.Wire.GetProtocol() == protocol && len(err.Wire.GetJson()) > 0 {
+		return err.Wire.Json
+	}
+	return openai.Encode(err)
+}
+
+// DecodeError implements codec.Codec. What is not JSON keeps only its status.
+func (Codec) DecodeError(status int, body []byte) *fault.Error { return decodeError(status, body) }
+
+// decodeError reads an error; a status of 0 is that of one within an answer or a
+// stream.
+func decodeError(status int, body []byte) *fault.Error {
+	return openai.Decode(status, body, protocol)
+}
+
+// Repeats implements codec.Repeater: an answer calls a tool in the way it was offered.
+func (Codec) Repeats(body []byte) bool { return member.Mentions(body, functionsName) }

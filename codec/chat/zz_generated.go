@@ -8,6 +8,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+func (v *modelList) write(w *member.Writer) {
+	w.Begin()
+	w.Str("object", v.Object)
+	member.WriteList(w, "data", v.Data, (*model).write)
+	w.End()
+}
+
+func (v *model) write(w *member.Writer) {
+	w.Begin()
+	w.Str("id", v.ID)
+	w.Str("object", v.Object)
+	w.Int("created", int64(v.Created))
+	w.Str("owned_by", v.OwnedBy)
+	w.End()
+}
+
 // ReadJSON implements member.ValueReader.
 func (v *extraContent) ReadJSON(r *member.Reader) bool {
 	if r.Null() {
@@ -69,19 +85,587 @@ func (v *googleContent) write(w *member.Writer) {
 	w.End()
 }
 
-func (v *modelList) write(w *member.Writer) {
+// ReadJSON implements member.ValueReader.
+func (v *request) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *request) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "model":
+		return o.Once(0) && r.Str(&v.Model)
+	case "tools":
+		return o.Once(1) && member.ReadList(r, &v.Tools, (*tool).ReadJSON)
+	case "functions":
+		return o.Once(2) && member.ReadList(r, &v.Functions, (*function).ReadJSON)
+	case "response_format":
+		return o.Once(3) && (r.Null() || member.New(r, &v.ResponseFormat).ReadJSON(r))
+	case "messages":
+		return o.Once(4) && v.Messages.ReadJSON(r)
+	case "tool_choice":
+		return o.Once(5) && r.Keep(&v.ToolChoice)
+	case "parallel_tool_calls":
+		return o.Once(6) && (r.Null() || r.Bool(member.New(r, &v.ParallelToolCalls)))
+	case "function_call":
+		return o.Once(7) && r.Keep(&v.FunctionCall)
+	case "max_tokens":
+		return o.Once(8) && (r.Null() || r.Int64(member.New(r, &v.MaxTokens)))
+	case "max_completion_tokens":
+		return o.Once(9) && (r.Null() || r.Int64(member.New(r, &v.MaxCompletionTokens)))
+	case "reasoning_effort":
+		return o.Once(10) && r.Str(&v.ReasoningEffort)
+	case "audio":
+		return o.Once(11) && (r.Null() || member.New(r, &v.Audio).ReadJSON(r))
+	case "stream":
+		return o.Once(12) && (r.Null() || r.Bool(member.New(r, &v.Stream)))
+	case "stream_options":
+		return o.Once(13) && (r.Null() || member.New(r, &v.StreamOptions).ReadJSON(r))
+	case "temperature":
+		return o.Once(14) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
+	case "top_p":
+		return o.Once(15) && (r.Null() || r.Float(member.New(r, &v.TopP)))
+	case "seed":
+		return o.Once(16) && (r.Null() || r.Int64(member.New(r, &v.Seed)))
+	case "frequency_penalty":
+		return o.Once(17) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
+	case "presence_penalty":
+		return o.Once(18) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
+	case "n":
+		return o.Once(19) && (r.Null() || r.Int32(member.New(r, &v.N)))
+	case "logprobs":
+		return o.Once(20) && (r.Null() || r.Bool(member.New(r, &v.Logprobs)))
+	case "top_logprobs":
+		return o.Once(21) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
+	case "stop":
+		return o.Once(22) && v.Stop.ReadJSON(r)
+	case "verbosity":
+		return o.Once(23) && r.Str(&v.Verbosity)
+	case "modalities":
+		return o.Once(24) && r.Strings(&v.Modalities)
+	case "service_tier":
+		return o.Once(25) && r.Str(&v.ServiceTier)
+	case "store":
+		return o.Once(26) && (r.Null() || r.Bool(member.New(r, &v.Store)))
+	case "metadata":
+		return o.Once(27) && r.StringMap(&v.Metadata)
+	case "user":
+		return o.Once(28) && r.Str(&v.User)
+	case "safety_identifier":
+		return o.Once(29) && r.Str(&v.SafetyIdentifier)
+	case "prompt_cache_key":
+		return o.Once(30) && r.Str(&v.PromptCacheKey)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+var heavyOfRequest = []string{"messages", "tools", "functions"}
+
+// readHead reads the light members of a body, and returns the body that offsets refer to.
+func (v *request) readHead(x *member.TopIndex) ([]byte, bool) {
+	h, r := x.Light(heavyOfRequest)
+	var o member.Object
+	for h.Next(r, &o) && v.readMember(r, &o) {
+	}
+	body, again, ok := h.Done(r, &o)
+	if again {
+		var read request
+		ok = member.DecodeLight(body, &read)
+		*v = read
+	}
+	return body, ok
+}
+
+func (v *request) write(w *member.Writer) {
 	w.Begin()
-	w.Str("object", v.Object)
-	member.WriteList(w, "data", v.Data, (*model).write)
+	w.Str("model", v.Model)
+	if v.Tools != nil {
+		member.WriteList(w, "tools", v.Tools, (*tool).write)
+	}
+	if v.Functions != nil {
+		member.WriteList(w, "functions", v.Functions, (*function).write)
+	}
+	if v.ResponseFormat != nil {
+		w.Key("response_format")
+		v.ResponseFormat.write(w)
+	}
+	member.WriteList(w, "messages", v.Messages, (*message).write)
+	w.CompactOpt("tool_choice", v.ToolChoice)
+	w.BoolOpt("parallel_tool_calls", v.ParallelToolCalls)
+	w.CompactOpt("function_call", v.FunctionCall)
+	member.IntOpt(w, "max_tokens", v.MaxTokens)
+	member.IntOpt(w, "max_completion_tokens", v.MaxCompletionTokens)
+	w.StrOpt("reasoning_effort", v.ReasoningEffort)
+	if v.Audio != nil {
+		w.Key("audio")
+		v.Audio.write(w)
+	}
+	w.BoolOpt("stream", v.Stream)
+	if v.StreamOptions != nil {
+		w.Key("stream_options")
+		v.StreamOptions.write(w)
+	}
+	w.FloatOpt("temperature", v.Temperature)
+	w.FloatOpt("top_p", v.TopP)
+	member.IntOpt(w, "seed", v.Seed)
+	w.FloatOpt("frequency_penalty", v.FrequencyPenalty)
+	w.FloatOpt("presence_penalty", v.PresencePenalty)
+	member.IntOpt(w, "n", v.N)
+	w.BoolOpt("logprobs", v.Logprobs)
+	member.IntOpt(w, "top_logprobs", v.TopLogprobs)
+	w.StrsOpt("stop", v.Stop)
+	w.StrOpt("verbosity", v.Verbosity)
+	w.StrsOpt("modalities", v.Modalities)
+	w.StrOpt("service_tier", v.ServiceTier)
+	w.BoolOpt("store", v.Store)
+	w.StringMapOpt("metadata", v.Metadata)
+	w.StrOpt("user", v.User)
+	w.StrOpt("safety_identifier", v.SafetyIdentifier)
+	w.StrOpt("prompt_cache_key", v.PromptCacheKey)
+	w.Members(v.Extra)
 	w.End()
 }
 
-func (v *model) write(w *member.Writer) {
+// ReadJSON implements member.ValueReader.
+func (v *tool) ReadJSON(r *member.Reader) bool {
+	v.verbatim.start = r.Before()
+	if r.Null() {
+		v.verbatim.end = r.Offset()
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	v.verbatim.end = r.Offset()
+	return r.Close(&o)
+}
+
+func (v *tool) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "function":
+		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
+	case "custom":
+		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
+	case "cache_control":
+		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (v *tool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain tool
+	start := d.InputOffset()
+	err := json.UnmarshalDecode(d, (*plain)(v))
+	v.verbatim.start, v.verbatim.end = start, d.InputOffset()
+	return err
+}
+
+func (v *tool) write(w *member.Writer) {
+	if v.verbatim.raw != nil {
+		w.Value(v.verbatim.raw)
+		return
+	}
 	w.Begin()
-	w.Str("id", v.ID)
-	w.Str("object", v.Object)
-	w.Int("created", int64(v.Created))
-	w.Str("owned_by", v.OwnedBy)
+	w.Str("type", v.Type)
+	if v.Function != nil {
+		w.Key("function")
+		v.Function.write(w)
+	}
+	if v.Custom != nil {
+		w.Key("custom")
+		v.Custom.write(w)
+	}
+	if v.CacheControl != nil {
+		w.Key("cache_control")
+		v.CacheControl.write(w)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *function) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *function) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "name":
+		return o.Once(0) && r.Str(&v.Name)
+	case "description":
+		return o.Once(1) && r.Str(&v.Description)
+	case "parameters":
+		return o.Once(2) && r.Keep(&v.Parameters)
+	case "strict":
+		return o.Once(3) && (r.Null() || r.Bool(member.New(r, &v.Strict)))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *function) write(w *member.Writer) {
+	w.Begin()
+	w.Str("name", v.Name)
+	w.StrOpt("description", v.Description)
+	w.RawOpt("parameters", v.Parameters)
+	w.BoolOpt("strict", v.Strict)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *customTool) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *customTool) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "name":
+		return o.Once(0) && r.Str(&v.Name)
+	case "description":
+		return o.Once(1) && r.Str(&v.Description)
+	case "format":
+		return o.Once(2) && r.Keep(&v.Format)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *customTool) write(w *member.Writer) {
+	w.Begin()
+	w.Str("name", v.Name)
+	w.StrOpt("description", v.Description)
+	w.RawOpt("format", v.Format)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *named) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *named) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "function":
+		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
+	case "custom":
+		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *named) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("type", v.Type)
+	if v.Function != nil {
+		w.Key("function")
+		v.Function.write(w)
+	}
+	if v.Custom != nil {
+		w.Key("custom")
+		v.Custom.write(w)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *callee) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *callee) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "name":
+		return o.Once(0) && r.Str(&v.Name)
+	}
+	return r.Skip(o)
+}
+
+func (v *callee) write(w *member.Writer) {
+	w.Begin()
+	w.Str("name", v.Name)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *toolChoice) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *toolChoice) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "function":
+		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
+	case "custom":
+		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
+	case "allowed_tools":
+		return o.Once(3) && (r.Null() || member.New(r, &v.AllowedTools).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *toolChoice) write(w *member.Writer) {
+	w.Begin()
+	w.Str("type", v.Type)
+	if v.Function != nil {
+		w.Key("function")
+		v.Function.write(w)
+	}
+	if v.Custom != nil {
+		w.Key("custom")
+		v.Custom.write(w)
+	}
+	if v.AllowedTools != nil {
+		w.Key("allowed_tools")
+		v.AllowedTools.write(w)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *allowedTools) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *allowedTools) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "mode":
+		return o.Once(0) && r.Str(&v.Mode)
+	case "tools":
+		return o.Once(1) && member.ReadList(r, &v.Tools, (*named).ReadJSON)
+	}
+	return r.Skip(o)
+}
+
+func (v *allowedTools) write(w *member.Writer) {
+	w.Begin()
+	w.Str("mode", v.Mode)
+	member.WriteList(w, "tools", v.Tools, (*named).write)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *responseFormat) ReadJSON(r *member.Reader) bool {
+	v.verbatim.start = r.Before()
+	if r.Null() {
+		v.verbatim.end = r.Offset()
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	v.verbatim.end = r.Offset()
+	return r.Close(&o)
+}
+
+func (v *responseFormat) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "json_schema":
+		return o.Once(1) && (r.Null() || member.New(r, &v.JSONSchema).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (v *responseFormat) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain responseFormat
+	start := d.InputOffset()
+	err := json.UnmarshalDecode(d, (*plain)(v))
+	v.verbatim.start, v.verbatim.end = start, d.InputOffset()
+	return err
+}
+
+func (v *responseFormat) write(w *member.Writer) {
+	if v.verbatim.raw != nil {
+		w.Value(v.verbatim.raw)
+		return
+	}
+	w.Begin()
+	w.Str("type", v.Type)
+	if v.JSONSchema != nil {
+		w.Key("json_schema")
+		v.JSONSchema.write(w)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *jsonSchema) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *jsonSchema) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "name":
+		return o.Once(0) && r.Str(&v.Name)
+	case "description":
+		return o.Once(1) && r.Str(&v.Description)
+	case "schema":
+		return o.Once(2) && r.Keep(&v.Schema)
+	case "strict":
+		return o.Once(3) && (r.Null() || r.Bool(member.New(r, &v.Strict)))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *jsonSchema) write(w *member.Writer) {
+	w.Begin()
+	w.Str("name", v.Name)
+	w.StrOpt("description", v.Description)
+	w.RawOpt("schema", v.Schema)
+	w.BoolOpt("strict", v.Strict)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *audioOutput) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *audioOutput) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "voice":
+		return o.Once(0) && v.Voice.ReadJSON(r)
+	case "format":
+		return o.Once(1) && r.Str(&v.Format)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *audioOutput) write(w *member.Writer) {
+	w.Begin()
+	v.Voice.writeOpt(w, "voice")
+	w.StrOpt("format", v.Format)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *streamOptions) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *streamOptions) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "include_usage":
+		return o.Once(0) && r.Bool(&v.IncludeUsage)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *streamOptions) write(w *member.Writer) {
+	w.Begin()
+	if v.IncludeUsage {
+		w.Bool("include_usage", bool(v.IncludeUsage))
+	}
+	w.Members(v.Extra)
 	w.End()
 }
 
@@ -736,590 +1320,6 @@ func (v *urlCitation) write(w *member.Writer) {
 	w.Str("title", v.Title)
 	w.Str("url", v.URL)
 	w.StrOpt("content", v.Content)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *request) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *request) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "model":
-		return o.Once(0) && r.Str(&v.Model)
-	case "tools":
-		return o.Once(1) && member.ReadList(r, &v.Tools, (*tool).ReadJSON)
-	case "functions":
-		return o.Once(2) && member.ReadList(r, &v.Functions, (*function).ReadJSON)
-	case "response_format":
-		return o.Once(3) && (r.Null() || member.New(r, &v.ResponseFormat).ReadJSON(r))
-	case "messages":
-		return o.Once(4) && v.Messages.ReadJSON(r)
-	case "tool_choice":
-		return o.Once(5) && r.Keep(&v.ToolChoice)
-	case "parallel_tool_calls":
-		return o.Once(6) && (r.Null() || r.Bool(member.New(r, &v.ParallelToolCalls)))
-	case "function_call":
-		return o.Once(7) && r.Keep(&v.FunctionCall)
-	case "max_tokens":
-		return o.Once(8) && (r.Null() || r.Int64(member.New(r, &v.MaxTokens)))
-	case "max_completion_tokens":
-		return o.Once(9) && (r.Null() || r.Int64(member.New(r, &v.MaxCompletionTokens)))
-	case "reasoning_effort":
-		return o.Once(10) && r.Str(&v.ReasoningEffort)
-	case "audio":
-		return o.Once(11) && (r.Null() || member.New(r, &v.Audio).ReadJSON(r))
-	case "stream":
-		return o.Once(12) && (r.Null() || r.Bool(member.New(r, &v.Stream)))
-	case "stream_options":
-		return o.Once(13) && (r.Null() || member.New(r, &v.StreamOptions).ReadJSON(r))
-	case "temperature":
-		return o.Once(14) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
-	case "top_p":
-		return o.Once(15) && (r.Null() || r.Float(member.New(r, &v.TopP)))
-	case "seed":
-		return o.Once(16) && (r.Null() || r.Int64(member.New(r, &v.Seed)))
-	case "frequency_penalty":
-		return o.Once(17) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
-	case "presence_penalty":
-		return o.Once(18) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
-	case "n":
-		return o.Once(19) && (r.Null() || r.Int32(member.New(r, &v.N)))
-	case "logprobs":
-		return o.Once(20) && (r.Null() || r.Bool(member.New(r, &v.Logprobs)))
-	case "top_logprobs":
-		return o.Once(21) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
-	case "stop":
-		return o.Once(22) && v.Stop.ReadJSON(r)
-	case "verbosity":
-		return o.Once(23) && r.Str(&v.Verbosity)
-	case "modalities":
-		return o.Once(24) && r.Strings(&v.Modalities)
-	case "service_tier":
-		return o.Once(25) && r.Str(&v.ServiceTier)
-	case "store":
-		return o.Once(26) && (r.Null() || r.Bool(member.New(r, &v.Store)))
-	case "metadata":
-		return o.Once(27) && r.StringMap(&v.Metadata)
-	case "user":
-		return o.Once(28) && r.Str(&v.User)
-	case "safety_identifier":
-		return o.Once(29) && r.Str(&v.SafetyIdentifier)
-	case "prompt_cache_key":
-		return o.Once(30) && r.Str(&v.PromptCacheKey)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-var heavyOfRequest = []string{"messages", "tools", "functions"}
-
-// readHead reads the light members of a body, and returns the body that offsets refer to.
-func (v *request) readHead(x *member.TopIndex) ([]byte, bool) {
-	h, r := x.Light(heavyOfRequest)
-	var o member.Object
-	for h.Next(r, &o) && v.readMember(r, &o) {
-	}
-	body, again, ok := h.Done(r, &o)
-	if again {
-		var read request
-		ok = member.DecodeLight(body, &read)
-		*v = read
-	}
-	return body, ok
-}
-
-func (v *request) write(w *member.Writer) {
-	w.Begin()
-	w.Str("model", v.Model)
-	if v.Tools != nil {
-		member.WriteList(w, "tools", v.Tools, (*tool).write)
-	}
-	if v.Functions != nil {
-		member.WriteList(w, "functions", v.Functions, (*function).write)
-	}
-	if v.ResponseFormat != nil {
-		w.Key("response_format")
-		v.ResponseFormat.write(w)
-	}
-	member.WriteList(w, "messages", v.Messages, (*message).write)
-	w.CompactOpt("tool_choice", v.ToolChoice)
-	w.BoolOpt("parallel_tool_calls", v.ParallelToolCalls)
-	w.CompactOpt("function_call", v.FunctionCall)
-	member.IntOpt(w, "max_tokens", v.MaxTokens)
-	member.IntOpt(w, "max_completion_tokens", v.MaxCompletionTokens)
-	w.StrOpt("reasoning_effort", v.ReasoningEffort)
-	if v.Audio != nil {
-		w.Key("audio")
-		v.Audio.write(w)
-	}
-	w.BoolOpt("stream", v.Stream)
-	if v.StreamOptions != nil {
-		w.Key("stream_options")
-		v.StreamOptions.write(w)
-	}
-	w.FloatOpt("temperature", v.Temperature)
-	w.FloatOpt("top_p", v.TopP)
-	member.IntOpt(w, "seed", v.Seed)
-	w.FloatOpt("frequency_penalty", v.FrequencyPenalty)
-	w.FloatOpt("presence_penalty", v.PresencePenalty)
-	member.IntOpt(w, "n", v.N)
-	w.BoolOpt("logprobs", v.Logprobs)
-	member.IntOpt(w, "top_logprobs", v.TopLogprobs)
-	w.StrsOpt("stop", v.Stop)
-	w.StrOpt("verbosity", v.Verbosity)
-	w.StrsOpt("modalities", v.Modalities)
-	w.StrOpt("service_tier", v.ServiceTier)
-	w.BoolOpt("store", v.Store)
-	w.StringMapOpt("metadata", v.Metadata)
-	w.StrOpt("user", v.User)
-	w.StrOpt("safety_identifier", v.SafetyIdentifier)
-	w.StrOpt("prompt_cache_key", v.PromptCacheKey)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *tool) ReadJSON(r *member.Reader) bool {
-	v.verbatim.start = r.Before()
-	if r.Null() {
-		v.verbatim.end = r.Offset()
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	v.verbatim.end = r.Offset()
-	return r.Close(&o)
-}
-
-func (v *tool) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "function":
-		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
-	case "custom":
-		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
-	case "cache_control":
-		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (v *tool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain tool
-	start := d.InputOffset()
-	err := json.UnmarshalDecode(d, (*plain)(v))
-	v.verbatim.start, v.verbatim.end = start, d.InputOffset()
-	return err
-}
-
-func (v *tool) write(w *member.Writer) {
-	if v.verbatim.raw != nil {
-		w.Value(v.verbatim.raw)
-		return
-	}
-	w.Begin()
-	w.Str("type", v.Type)
-	if v.Function != nil {
-		w.Key("function")
-		v.Function.write(w)
-	}
-	if v.Custom != nil {
-		w.Key("custom")
-		v.Custom.write(w)
-	}
-	if v.CacheControl != nil {
-		w.Key("cache_control")
-		v.CacheControl.write(w)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *function) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *function) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "name":
-		return o.Once(0) && r.Str(&v.Name)
-	case "description":
-		return o.Once(1) && r.Str(&v.Description)
-	case "parameters":
-		return o.Once(2) && r.Keep(&v.Parameters)
-	case "strict":
-		return o.Once(3) && (r.Null() || r.Bool(member.New(r, &v.Strict)))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *function) write(w *member.Writer) {
-	w.Begin()
-	w.Str("name", v.Name)
-	w.StrOpt("description", v.Description)
-	w.RawOpt("parameters", v.Parameters)
-	w.BoolOpt("strict", v.Strict)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *customTool) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *customTool) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "name":
-		return o.Once(0) && r.Str(&v.Name)
-	case "description":
-		return o.Once(1) && r.Str(&v.Description)
-	case "format":
-		return o.Once(2) && r.Keep(&v.Format)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *customTool) write(w *member.Writer) {
-	w.Begin()
-	w.Str("name", v.Name)
-	w.StrOpt("description", v.Description)
-	w.RawOpt("format", v.Format)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *named) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *named) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "function":
-		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
-	case "custom":
-		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *named) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("type", v.Type)
-	if v.Function != nil {
-		w.Key("function")
-		v.Function.write(w)
-	}
-	if v.Custom != nil {
-		w.Key("custom")
-		v.Custom.write(w)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *callee) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *callee) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "name":
-		return o.Once(0) && r.Str(&v.Name)
-	}
-	return r.Skip(o)
-}
-
-func (v *callee) write(w *member.Writer) {
-	w.Begin()
-	w.Str("name", v.Name)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *toolChoice) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *toolChoice) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "function":
-		return o.Once(1) && (r.Null() || member.New(r, &v.Function).ReadJSON(r))
-	case "custom":
-		return o.Once(2) && (r.Null() || member.New(r, &v.Custom).ReadJSON(r))
-	case "allowed_tools":
-		return o.Once(3) && (r.Null() || member.New(r, &v.AllowedTools).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *toolChoice) write(w *member.Writer) {
-	w.Begin()
-	w.Str("type", v.Type)
-	if v.Function != nil {
-		w.Key("function")
-		v.Function.write(w)
-	}
-	if v.Custom != nil {
-		w.Key("custom")
-		v.Custom.write(w)
-	}
-	if v.AllowedTools != nil {
-		w.Key("allowed_tools")
-		v.AllowedTools.write(w)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *allowedTools) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *allowedTools) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "mode":
-		return o.Once(0) && r.Str(&v.Mode)
-	case "tools":
-		return o.Once(1) && member.ReadList(r, &v.Tools, (*named).ReadJSON)
-	}
-	return r.Skip(o)
-}
-
-func (v *allowedTools) write(w *member.Writer) {
-	w.Begin()
-	w.Str("mode", v.Mode)
-	member.WriteList(w, "tools", v.Tools, (*named).write)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *responseFormat) ReadJSON(r *member.Reader) bool {
-	v.verbatim.start = r.Before()
-	if r.Null() {
-		v.verbatim.end = r.Offset()
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	v.verbatim.end = r.Offset()
-	return r.Close(&o)
-}
-
-func (v *responseFormat) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "json_schema":
-		return o.Once(1) && (r.Null() || member.New(r, &v.JSONSchema).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (v *responseFormat) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain responseFormat
-	start := d.InputOffset()
-	err := json.UnmarshalDecode(d, (*plain)(v))
-	v.verbatim.start, v.verbatim.end = start, d.InputOffset()
-	return err
-}
-
-func (v *responseFormat) write(w *member.Writer) {
-	if v.verbatim.raw != nil {
-		w.Value(v.verbatim.raw)
-		return
-	}
-	w.Begin()
-	w.Str("type", v.Type)
-	if v.JSONSchema != nil {
-		w.Key("json_schema")
-		v.JSONSchema.write(w)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *jsonSchema) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *jsonSchema) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "name":
-		return o.Once(0) && r.Str(&v.Name)
-	case "description":
-		return o.Once(1) && r.Str(&v.Description)
-	case "schema":
-		return o.Once(2) && r.Keep(&v.Schema)
-	case "strict":
-		return o.Once(3) && (r.Null() || r.Bool(member.New(r, &v.Strict)))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *jsonSchema) write(w *member.Writer) {
-	w.Begin()
-	w.Str("name", v.Name)
-	w.StrOpt("description", v.Description)
-	w.RawOpt("schema", v.Schema)
-	w.BoolOpt("strict", v.Strict)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *audioOutput) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *audioOutput) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "voice":
-		return o.Once(0) && v.Voice.ReadJSON(r)
-	case "format":
-		return o.Once(1) && r.Str(&v.Format)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *audioOutput) write(w *member.Writer) {
-	w.Begin()
-	v.Voice.writeOpt(w, "voice")
-	w.StrOpt("format", v.Format)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *streamOptions) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *streamOptions) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "include_usage":
-		return o.Once(0) && r.Bool(&v.IncludeUsage)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *streamOptions) write(w *member.Writer) {
-	w.Begin()
-	if v.IncludeUsage {
-		w.Bool("include_usage", bool(v.IncludeUsage))
-	}
 	w.Members(v.Extra)
 	w.End()
 }

@@ -5,6 +5,108 @@ package generatecontent
 import "github.com/genway/genway/codec/member"
 
 // ReadJSON implements member.ValueReader.
+func (v *logprobsResult) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *logprobsResult) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "chosenCandidates":
+		return o.Once(0) && member.ReadList(r, &v.ChosenCandidates, (*logprob).ReadJSON)
+	case "topCandidates":
+		return o.Once(1) && member.ReadList(r, &v.TopCandidates, (*topLogprobs).ReadJSON)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *logprobsResult) write(w *member.Writer) {
+	w.Begin()
+	if len(v.ChosenCandidates) > 0 {
+		member.WriteList(w, "chosenCandidates", v.ChosenCandidates, (*logprob).write)
+	}
+	if len(v.TopCandidates) > 0 {
+		member.WriteList(w, "topCandidates", v.TopCandidates, (*topLogprobs).write)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *topLogprobs) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *topLogprobs) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "candidates":
+		return o.Once(0) && member.ReadList(r, &v.Candidates, (*logprob).ReadJSON)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *topLogprobs) write(w *member.Writer) {
+	w.Begin()
+	if len(v.Candidates) > 0 {
+		member.WriteList(w, "candidates", v.Candidates, (*logprob).write)
+	}
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *logprob) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *logprob) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "token":
+		return o.Once(0) && r.Str(&v.Token)
+	case "tokenId":
+		return o.Once(1) && (r.Null() || member.New(r, &v.TokenID).ReadJSON(r))
+	case "logProbability":
+		return o.Once(2) && r.Float(&v.LogProbability)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *logprob) write(w *member.Writer) {
+	w.Begin()
+	w.Str("token", v.Token)
+	member.IntOpt(w, "tokenId", v.TokenID)
+	w.Float("logProbability", v.LogProbability)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
 func (v *countRequest) ReadJSON(r *member.Reader) bool {
 	if r.Null() {
 		return true
@@ -258,6 +360,26 @@ func (v *fieldViolation) write(w *member.Writer) {
 	w.End()
 }
 
+func (v *model) write(w *member.Writer) {
+	w.Begin()
+	w.Str("name", v.Name)
+	w.Str("baseModelId", v.BaseModelID)
+	w.Str("version", v.Version)
+	w.Str("displayName", v.DisplayName)
+	w.Str("description", v.Description)
+	member.IntOpt(w, "inputTokenLimit", v.InputTokenLimit)
+	member.IntOpt(w, "outputTokenLimit", v.OutputTokenLimit)
+	w.StrsArray("supportedGenerationMethods", v.SupportedGenerationMethods)
+	w.End()
+}
+
+func (v *modelList) write(w *member.Writer) {
+	w.Begin()
+	member.WriteArray(w, "models", v.Models, (*model).write)
+	w.StrOpt("nextPageToken", v.NextPageToken)
+	w.End()
+}
+
 // ReadJSON implements member.ValueReader.
 func (v *groundingMetadata) ReadJSON(r *member.Reader) bool {
 	if r.Null() {
@@ -497,375 +619,6 @@ func (v *citationSource) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(3) && r.Str(&v.Title)
 	}
 	return r.Skip(o)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *logprobsResult) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *logprobsResult) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "chosenCandidates":
-		return o.Once(0) && member.ReadList(r, &v.ChosenCandidates, (*logprob).ReadJSON)
-	case "topCandidates":
-		return o.Once(1) && member.ReadList(r, &v.TopCandidates, (*topLogprobs).ReadJSON)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *logprobsResult) write(w *member.Writer) {
-	w.Begin()
-	if len(v.ChosenCandidates) > 0 {
-		member.WriteList(w, "chosenCandidates", v.ChosenCandidates, (*logprob).write)
-	}
-	if len(v.TopCandidates) > 0 {
-		member.WriteList(w, "topCandidates", v.TopCandidates, (*topLogprobs).write)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *topLogprobs) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *topLogprobs) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "candidates":
-		return o.Once(0) && member.ReadList(r, &v.Candidates, (*logprob).ReadJSON)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *topLogprobs) write(w *member.Writer) {
-	w.Begin()
-	if len(v.Candidates) > 0 {
-		member.WriteList(w, "candidates", v.Candidates, (*logprob).write)
-	}
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *logprob) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *logprob) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "token":
-		return o.Once(0) && r.Str(&v.Token)
-	case "tokenId":
-		return o.Once(1) && (r.Null() || member.New(r, &v.TokenID).ReadJSON(r))
-	case "logProbability":
-		return o.Once(2) && r.Float(&v.LogProbability)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *logprob) write(w *member.Writer) {
-	w.Begin()
-	w.Str("token", v.Token)
-	member.IntOpt(w, "tokenId", v.TokenID)
-	w.Float("logProbability", v.LogProbability)
-	w.Members(v.Extra)
-	w.End()
-}
-
-func (v *model) write(w *member.Writer) {
-	w.Begin()
-	w.Str("name", v.Name)
-	w.Str("baseModelId", v.BaseModelID)
-	w.Str("version", v.Version)
-	w.Str("displayName", v.DisplayName)
-	w.Str("description", v.Description)
-	member.IntOpt(w, "inputTokenLimit", v.InputTokenLimit)
-	member.IntOpt(w, "outputTokenLimit", v.OutputTokenLimit)
-	w.StrsArray("supportedGenerationMethods", v.SupportedGenerationMethods)
-	w.End()
-}
-
-func (v *modelList) write(w *member.Writer) {
-	w.Begin()
-	member.WriteArray(w, "models", v.Models, (*model).write)
-	w.StrOpt("nextPageToken", v.NextPageToken)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *content) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *content) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "role":
-		return o.Once(0) && r.Str(&v.Role)
-	case "parts":
-		return o.Once(1) && v.Parts.readList(r, (*part).ReadJSON)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *content) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("role", v.Role)
-	member.WriteArray(w, "parts", v.Parts, (*part).write)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *part) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *part) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "text":
-		return o.Once(0) && (r.Null() || r.Str(member.New(r, &v.Text)))
-	case "thought":
-		return o.Once(1) && r.Bool(&v.Thought)
-	case "inlineData":
-		return o.Once(2) && (r.Null() || member.New(r, &v.InlineData).ReadJSON(r))
-	case "fileData":
-		return o.Once(3) && (r.Null() || member.New(r, &v.FileData).ReadJSON(r))
-	case "functionCall":
-		return o.Once(4) && (r.Null() || member.New(r, &v.FunctionCall).ReadJSON(r))
-	case "functionResponse":
-		return o.Once(5) && (r.Null() || member.New(r, &v.FunctionResponse).ReadJSON(r))
-	case "audioTranscription":
-		return o.Once(6) && r.Keep(&v.AudioTranscription)
-	case "thoughtSignature":
-		return o.Once(7) && r.Str(&v.ThoughtSignature)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *part) write(w *member.Writer) {
-	if v.raw != nil {
-		w.CompactValue(v.raw)
-		return
-	}
-	w.Begin()
-	w.StrPtr("text", v.Text)
-	if v.Thought {
-		w.Bool("thought", bool(v.Thought))
-	}
-	if v.InlineData != nil {
-		w.Key("inlineData")
-		v.InlineData.write(w)
-	}
-	if v.FileData != nil {
-		w.Key("fileData")
-		v.FileData.write(w)
-	}
-	if v.FunctionCall != nil {
-		w.Key("functionCall")
-		v.FunctionCall.write(w)
-	}
-	if v.FunctionResponse != nil {
-		w.Key("functionResponse")
-		v.FunctionResponse.write(w)
-	}
-	w.CompactOpt("audioTranscription", v.AudioTranscription)
-	w.StrOpt("thoughtSignature", v.ThoughtSignature)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *blob) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *blob) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "mimeType":
-		return o.Once(0) && r.Str(&v.MIMEType)
-	case "data":
-		return o.Once(1) && v.Data.ReadJSON(r)
-	case "displayName":
-		return o.Once(2) && r.Str(&v.DisplayName)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *blob) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("mimeType", v.MIMEType)
-	v.Data.writeOpt(w, "data")
-	w.StrOpt("displayName", v.DisplayName)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *fileData) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *fileData) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "mimeType":
-		return o.Once(0) && r.Str(&v.MIMEType)
-	case "fileUri":
-		return o.Once(1) && r.Str(&v.FileURI)
-	case "displayName":
-		return o.Once(2) && r.Str(&v.DisplayName)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *fileData) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("mimeType", v.MIMEType)
-	w.Str("fileUri", v.FileURI)
-	w.StrOpt("displayName", v.DisplayName)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *functionCall) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *functionCall) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "id":
-		return o.Once(0) && r.Str(&v.ID)
-	case "name":
-		return o.Once(1) && r.Str(&v.Name)
-	case "args":
-		return o.Once(2) && r.Keep(&v.Args)
-	case "argsText":
-		return o.Once(3) && (r.Null() || r.Str(member.New(r, &v.ArgsText)))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *functionCall) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("id", v.ID)
-	w.StrOpt("name", v.Name)
-	w.CompactOpt("args", v.Args)
-	w.Members(v.Extra)
-	w.End()
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *functionResponse) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *functionResponse) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "id":
-		return o.Once(0) && r.Str(&v.ID)
-	case "name":
-		return o.Once(1) && r.Str(&v.Name)
-	case "response":
-		return o.Once(2) && r.Keep(&v.Response)
-	case "parts":
-		return o.Once(3) && v.Parts.readList(r, (*part).ReadJSON)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-func (v *functionResponse) write(w *member.Writer) {
-	w.Begin()
-	w.StrOpt("id", v.ID)
-	w.StrOpt("name", v.Name)
-	w.CompactOpt("response", v.Response)
-	if len(v.Parts) > 0 {
-		member.WriteList(w, "parts", v.Parts, (*part).write)
-	}
-	w.Members(v.Extra)
-	w.End()
 }
 
 // ReadJSON implements member.ValueReader.
@@ -1318,6 +1071,253 @@ func (v *thinkingConfig) write(w *member.Writer) {
 	w.BoolOpt("includeThoughts", v.IncludeThoughts)
 	member.IntOpt(w, "thinkingBudget", v.ThinkingBudget)
 	w.StrOpt("thinkingLevel", v.ThinkingLevel)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *content) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *content) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "role":
+		return o.Once(0) && r.Str(&v.Role)
+	case "parts":
+		return o.Once(1) && v.Parts.readList(r, (*part).ReadJSON)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *content) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("role", v.Role)
+	member.WriteArray(w, "parts", v.Parts, (*part).write)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *part) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *part) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "text":
+		return o.Once(0) && (r.Null() || r.Str(member.New(r, &v.Text)))
+	case "thought":
+		return o.Once(1) && r.Bool(&v.Thought)
+	case "inlineData":
+		return o.Once(2) && (r.Null() || member.New(r, &v.InlineData).ReadJSON(r))
+	case "fileData":
+		return o.Once(3) && (r.Null() || member.New(r, &v.FileData).ReadJSON(r))
+	case "functionCall":
+		return o.Once(4) && (r.Null() || member.New(r, &v.FunctionCall).ReadJSON(r))
+	case "functionResponse":
+		return o.Once(5) && (r.Null() || member.New(r, &v.FunctionResponse).ReadJSON(r))
+	case "audioTranscription":
+		return o.Once(6) && r.Keep(&v.AudioTranscription)
+	case "thoughtSignature":
+		return o.Once(7) && r.Str(&v.ThoughtSignature)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *part) write(w *member.Writer) {
+	if v.raw != nil {
+		w.CompactValue(v.raw)
+		return
+	}
+	w.Begin()
+	w.StrPtr("text", v.Text)
+	if v.Thought {
+		w.Bool("thought", bool(v.Thought))
+	}
+	if v.InlineData != nil {
+		w.Key("inlineData")
+		v.InlineData.write(w)
+	}
+	if v.FileData != nil {
+		w.Key("fileData")
+		v.FileData.write(w)
+	}
+	if v.FunctionCall != nil {
+		w.Key("functionCall")
+		v.FunctionCall.write(w)
+	}
+	if v.FunctionResponse != nil {
+		w.Key("functionResponse")
+		v.FunctionResponse.write(w)
+	}
+	w.CompactOpt("audioTranscription", v.AudioTranscription)
+	w.StrOpt("thoughtSignature", v.ThoughtSignature)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *blob) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *blob) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "mimeType":
+		return o.Once(0) && r.Str(&v.MIMEType)
+	case "data":
+		return o.Once(1) && v.Data.ReadJSON(r)
+	case "displayName":
+		return o.Once(2) && r.Str(&v.DisplayName)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *blob) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("mimeType", v.MIMEType)
+	v.Data.writeOpt(w, "data")
+	w.StrOpt("displayName", v.DisplayName)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *fileData) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *fileData) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "mimeType":
+		return o.Once(0) && r.Str(&v.MIMEType)
+	case "fileUri":
+		return o.Once(1) && r.Str(&v.FileURI)
+	case "displayName":
+		return o.Once(2) && r.Str(&v.DisplayName)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *fileData) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("mimeType", v.MIMEType)
+	w.Str("fileUri", v.FileURI)
+	w.StrOpt("displayName", v.DisplayName)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *functionCall) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *functionCall) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "id":
+		return o.Once(0) && r.Str(&v.ID)
+	case "name":
+		return o.Once(1) && r.Str(&v.Name)
+	case "args":
+		return o.Once(2) && r.Keep(&v.Args)
+	case "argsText":
+		return o.Once(3) && (r.Null() || r.Str(member.New(r, &v.ArgsText)))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *functionCall) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("id", v.ID)
+	w.StrOpt("name", v.Name)
+	w.CompactOpt("args", v.Args)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *functionResponse) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *functionResponse) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "id":
+		return o.Once(0) && r.Str(&v.ID)
+	case "name":
+		return o.Once(1) && r.Str(&v.Name)
+	case "response":
+		return o.Once(2) && r.Keep(&v.Response)
+	case "parts":
+		return o.Once(3) && v.Parts.readList(r, (*part).ReadJSON)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *functionResponse) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("id", v.ID)
+	w.StrOpt("name", v.Name)
+	w.CompactOpt("response", v.Response)
+	if len(v.Parts) > 0 {
+		member.WriteList(w, "parts", v.Parts, (*part).write)
+	}
 	w.Members(v.Extra)
 	w.End()
 }

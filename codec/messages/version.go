@@ -1,10 +1,13 @@
 package messages
 
 import (
+	"bytes"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Version2026 is the first version that takes less than 2023-06-01: no parameters of sampling,
@@ -90,4 +93,171 @@ func lackingSampling(s *genwayv1.Sampling) []string {
 		}
 	}
 	return names
+}
+
+// documentOf returns the path, below the part, of a document that is a part of an assistant turn.
+func documentOf(m *genwayv1.Message, p *genwayv1.Part) string {
+	switch {
+	case m.GetRole() != genwayv1.Role_ROLE_ASSISTANT:
+	case p.GetFile() != nil:
+		return ".file"
+	case p.GetOpaque().GetProtocol() == protocol && p.GetOpaque().GetType() == "document":
+		return ".opaque"
+	}
+	return ""
+}
+
+// citedIn returns the path, below the part, of citations that are refused: on a text of a user
+// turn, or in one of its search results.
+func citedIn(m *genwayv1.Message, p *genwayv1.Part) string {
+	if !isUserTurn(m) {
+		return ""
+	}
+	switch {
+	case len(p.GetText().GetCitations()) > 0:
+		return ".text.citations"
+	case p.GetToolResult() != nil:
+		for i, inner := range p.GetToolResult().GetParts() {
+			if citedResult(inner.GetOpaque()) {
+				return member.Within(".tool_result", ".parts", i) + ".opaque"
+			}
+		}
+	case citedResult(p.GetOpaque()):
+		return ".opaque"
+	}
+	return ""
+}
+
+// isUserTurn reports whether a message becomes a turn of the user. Results of tools do.
+func isUserTurn(m *genwayv1.Message) bool {
+	return m.GetRole() == genwayv1.Role_ROLE_USER || m.GetRole() == genwayv1.Role_ROLE_TOOL
+}
+
+func citedResult(o *genwayv1.OpaquePart) bool {
+	return o.GetProtocol() == protocol && len(uncitedBlock(o.GetJson(), false)) != len(o.GetJson())
+}
+
+// uncitedMessages returns the messages without the citations that are refused; nil if there are
+// none. Documents of assistant turns bear on the answer and are an error.
+func uncitedMessages(messages []*genwayv1.Message, losses *codec.Losses) ([]*genwayv1.Message, error) {
+	var refused error
+	out, changed := codec.RewrittenParts(messages, func(i, j int, p *genwayv1.Part) *genwayv1.Part {
+		document, cited := documentOf(messages[i], p), citedIn(messages[i], p)
+		if document+cited == "" || refused != nil {
+			return nil
+		}
+		path := member.Within(member.Index("messages", i), ".parts", j)
+		if document != "" {
+			path += document
+			refused = fault.Unsupported(path, "%s: the upstream speaks version %s of the messages protocol, which takes no documents in assistant turns", path, Version2026)
+			return nil
+		}
+		losses.Add(path+cited, "the upstream's version of the messages protocol takes no citations in user turns")
+		return uncitedPart(p)
+	})
+	if refused != nil || !changed {
+		return nil, refused
+	}
+	return out, nil
+}
+
+func uncitedPart(p *genwayv1.Part) *genwayv1.Part {
+	out := codec.Shared(p)
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		text := codec.Shared(k.Text)
+		text.Citations = nil
+		out.Kind = &genwayv1.Part_Text{Text: text}
+	case *genwayv1.Part_Opaque:
+		opaque := codec.Shared(k.Opaque)
+		opaque.Json = uncitedBlock(k.Opaque.GetJson(), false)
+		out.Kind = &genwayv1.Part_Opaque{Opaque: opaque}
+	case *genwayv1.Part_ToolResult:
+		return codec.WithResult(p, func(result *genwayv1.ToolResult) {
+			result.Parts, _ = codec.Rewritten(result.GetParts(), func(_ int, inner *genwayv1.Part) *genwayv1.Part {
+				if !citedResult(inner.GetOpaque()) {
+					return nil
+				}
+				return uncitedPart(inner)
+			})
+		})
+	}
+	return out
+}
+
+// uncitedTurns returns the messages of a body without those citations.
+func uncitedTurns(messages jsontext.Value) jsontext.Value {
+	return eachElement(messages, func(turn jsontext.Value) jsontext.Value {
+		if memberText(turn, "role") != "user" {
+			return turn
+		}
+		return inContent(turn, func(block jsontext.Value) jsontext.Value { return uncitedBlock(block, true) })
+	})
+}
+
+// uncitedBlock returns a block without the citations of its text, if texts are meant, and of the
+// texts of search results.
+func uncitedBlock(block jsontext.Value, texts bool) jsontext.Value {
+	switch memberText(block, "type") {
+	case "text":
+		if texts && holds(member.Value(block, "citations")) {
+			return changed(block, member.Member{Name: "citations"})
+		}
+	case "search_result":
+		return inContent(block, func(inner jsontext.Value) jsontext.Value { return uncitedBlock(inner, true) })
+	case "tool_result":
+		return inContent(block, func(inner jsontext.Value) jsontext.Value { return uncitedBlock(inner, false) })
+	}
+	return block
+}
+
+// inContent returns an object with its content changed, block by block.
+func inContent(of jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
+	was := jsontext.Value(member.Value(of, "content"))
+	is := eachElement(was, change)
+	if len(is) == len(was) {
+		return of // what is taken out makes it shorter
+	}
+	return changed(of, member.Member{Name: "content", Value: is})
+}
+
+func changed(object jsontext.Value, change member.Member) jsontext.Value {
+	out, err := member.Patch(object, change)
+	if err != nil {
+		return object // it is no object, which the vendor says
+	}
+	return out
+}
+
+// holds reports whether a value is an array with an element.
+func holds(list jsontext.Value) bool {
+	found := false
+	eachElement(list, func(element jsontext.Value) jsontext.Value { found = true; return element })
+	return found
+}
+
+// eachElement returns an array with its elements changed. What change gives has the length of
+// the element only if it is the element. All bytes between elements stay.
+func eachElement(list jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
+	d := jsontext.NewDecoder(bytes.NewReader(list), jsontext.AllowInvalidUTF8(true))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+		return list
+	}
+	var out []byte
+	copied := int64(0)
+	for d.PeekKind() != ']' {
+		was, err := d.ReadValue()
+		if err != nil {
+			return list
+		}
+		end := d.InputOffset()
+		if is := change(was); len(is) != len(was) {
+			out = append(append(out, list[copied:end-int64(len(was))]...), is...)
+			copied = end
+		}
+	}
+	if copied == 0 {
+		return list
+	}
+	return append(out, list[copied:]...)
 }

@@ -79,242 +79,6 @@ func (v *errorObject) readMember(r *member.Reader, o *member.Object) bool {
 }
 
 // ReadJSON implements member.ValueReader.
-func (v *textBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *textBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "text":
-		return o.Once(1) && r.Str(&v.Text)
-	case "citations":
-		return o.Once(2) && r.Raws(&v.Citations)
-	case "cache_control":
-		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *mediaBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *mediaBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "source":
-		return o.Once(1) && (r.Null() || member.New(r, &v.Source).ReadJSON(r))
-	case "title":
-		return o.Once(2) && r.Str(&v.Title)
-	case "cache_control":
-		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *mediaSource) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *mediaSource) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "media_type":
-		return o.Once(1) && r.Str(&v.MediaType)
-	case "data":
-		return o.Once(2) && r.Str(&v.Data)
-	case "url":
-		return o.Once(3) && r.Str(&v.URL)
-	case "file_id":
-		return o.Once(4) && r.Str(&v.FileID)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *thinkingBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *thinkingBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "thinking":
-		return o.Once(1) && r.Str(&v.Thinking)
-	case "signature":
-		return o.Once(2) && r.Str(&v.Signature)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *redactedBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *redactedBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "data":
-		return o.Once(1) && r.Str(&v.Data)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *toolUseBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *toolUseBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "name":
-		return o.Once(2) && r.Str(&v.Name)
-	case "input":
-		return o.Once(3) && r.Keep(&v.Input)
-	case "caller":
-		return o.Once(4) && r.Keep(&v.Caller)
-	case "cache_control":
-		return o.Once(5) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
-	case "partial_json":
-		return o.Once(6) && r.Str(&v.PartialJSON)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *toolResultBlock) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *toolResultBlock) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "tool_use_id":
-		return o.Once(1) && r.Str(&v.ToolUseID)
-	case "content":
-		return o.Once(2) && v.Content.ReadJSON(r)
-	case "is_error":
-		return o.Once(3) && r.Bool(&v.IsError)
-	case "cache_control":
-		return o.Once(4) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *citation) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *citation) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "cited_text":
-		return o.Once(1) && r.Str(&v.CitedText)
-	case "title":
-		return o.Once(2) && r.Str(&v.Title)
-	case "document_title":
-		return o.Once(3) && r.Str(&v.DocumentTitle)
-	case "url":
-		return o.Once(4) && r.Str(&v.URL)
-	case "source":
-		return o.Once(5) && r.Str(&v.Source)
-	case "file_id":
-		return o.Once(6) && r.Str(&v.FileID)
-	case "document_index":
-		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.DocumentIndex)))
-	}
-	return r.Skip(o)
-}
-
-// ReadJSON implements member.ValueReader.
 func (v *wireRequest) ReadJSON(r *member.Reader) bool {
 	if r.Null() {
 		return true
@@ -587,6 +351,242 @@ func (v *toolChoice) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(2) && (r.Null() || r.Bool(member.New(r, &v.DisableParallelToolUse)))
 	}
 	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *textBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *textBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "text":
+		return o.Once(1) && r.Str(&v.Text)
+	case "citations":
+		return o.Once(2) && r.Raws(&v.Citations)
+	case "cache_control":
+		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *mediaBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *mediaBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "source":
+		return o.Once(1) && (r.Null() || member.New(r, &v.Source).ReadJSON(r))
+	case "title":
+		return o.Once(2) && r.Str(&v.Title)
+	case "cache_control":
+		return o.Once(3) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *mediaSource) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *mediaSource) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "media_type":
+		return o.Once(1) && r.Str(&v.MediaType)
+	case "data":
+		return o.Once(2) && r.Str(&v.Data)
+	case "url":
+		return o.Once(3) && r.Str(&v.URL)
+	case "file_id":
+		return o.Once(4) && r.Str(&v.FileID)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *thinkingBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *thinkingBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "thinking":
+		return o.Once(1) && r.Str(&v.Thinking)
+	case "signature":
+		return o.Once(2) && r.Str(&v.Signature)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *redactedBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *redactedBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "data":
+		return o.Once(1) && r.Str(&v.Data)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *toolUseBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *toolUseBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "name":
+		return o.Once(2) && r.Str(&v.Name)
+	case "input":
+		return o.Once(3) && r.Keep(&v.Input)
+	case "caller":
+		return o.Once(4) && r.Keep(&v.Caller)
+	case "cache_control":
+		return o.Once(5) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+	case "partial_json":
+		return o.Once(6) && r.Str(&v.PartialJSON)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *toolResultBlock) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *toolResultBlock) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "tool_use_id":
+		return o.Once(1) && r.Str(&v.ToolUseID)
+	case "content":
+		return o.Once(2) && v.Content.ReadJSON(r)
+	case "is_error":
+		return o.Once(3) && r.Bool(&v.IsError)
+	case "cache_control":
+		return o.Once(4) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *citation) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *citation) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "cited_text":
+		return o.Once(1) && r.Str(&v.CitedText)
+	case "title":
+		return o.Once(2) && r.Str(&v.Title)
+	case "document_title":
+		return o.Once(3) && r.Str(&v.DocumentTitle)
+	case "url":
+		return o.Once(4) && r.Str(&v.URL)
+	case "source":
+		return o.Once(5) && r.Str(&v.Source)
+	case "file_id":
+		return o.Once(6) && r.Str(&v.FileID)
+	case "document_index":
+		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.DocumentIndex)))
+	}
+	return r.Skip(o)
 }
 
 // ReadJSON implements member.ValueReader.

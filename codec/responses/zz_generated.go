@@ -26,28 +26,6 @@ func (v *wireCount) readMember(r *member.Reader, o *member.Object) bool {
 	return r.Other(o, &v.Extra)
 }
 
-// ReadJSON implements member.ValueReader.
-func (v *wireAdditionalTools) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireAdditionalTools) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "tools":
-		return o.Once(0) && r.Raws(&v.Tools)
-	}
-	return r.Other(o, &v.Extra)
-}
-
 func (v *modelCatalog) write(w *member.Writer) {
 	w.Begin()
 	member.WriteArray(w, "models", v.Models, (*catalogModel).write)
@@ -79,6 +57,28 @@ func (v *truncationPolicy) write(w *member.Writer) {
 	w.Str("mode", v.Mode)
 	w.Int("limit", int64(v.Limit))
 	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireAdditionalTools) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireAdditionalTools) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "tools":
+		return o.Once(0) && r.Raws(&v.Tools)
+	}
+	return r.Other(o, &v.Extra)
 }
 
 // ReadJSON implements member.ValueReader.
@@ -155,400 +155,6 @@ func (v *wireOutputDetails) readMember(r *member.Reader, o *member.Object) bool 
 		return o.Once(0) && (r.Null() || r.Int64(member.New(r, &v.ReasoningTokens)))
 	}
 	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireEvent) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireEvent) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "item_id":
-		return o.Once(1) && r.Str(&v.ItemID)
-	case "output_index":
-		return o.Once(2) && r.Int(&v.OutputIndex)
-	case "content_index":
-		return o.Once(3) && r.Int(&v.ContentIndex)
-	case "summary_index":
-		return o.Once(4) && r.Int(&v.SummaryIndex)
-	case "delta":
-		return o.Once(5) && r.Borrow(&v.Delta)
-	case "text":
-		return o.Once(6) && r.Borrow(&v.Text)
-	case "refusal":
-		return o.Once(7) && r.Borrow(&v.Refusal)
-	case "arguments":
-		return o.Once(8) && r.Borrow(&v.Arguments)
-	case "input":
-		return o.Once(9) && r.Borrow(&v.Input)
-	case "logprobs":
-		return o.Once(10) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
-	case "annotation":
-		return o.Once(11) && r.Keep(&v.Annotation)
-	case "part":
-		return o.Once(12) && r.Keep(&v.Part)
-	case "item":
-		return o.Once(13) && r.Keep(&v.Item)
-	case "response":
-		return o.Once(14) && r.Keep(&v.Response)
-	case "error":
-		return o.Once(15) && r.Keep(&v.Error)
-	}
-	return r.Skip(o)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireMessage) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireMessage) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "role":
-		return o.Once(2) && r.Str(&v.Role)
-	case "status":
-		return o.Once(3) && r.Str(&v.Status)
-	case "content":
-		return o.Once(4) && v.Content.ReadJSON(r)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireReasoningItem) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireReasoningItem) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "status":
-		return o.Once(2) && r.Str(&v.Status)
-	case "summary":
-		return o.Once(3) && member.ReadList(r, &v.Summary, (*wireLine).ReadJSON)
-	case "content":
-		return o.Once(4) && r.Raws(&v.Content)
-	case "encrypted_content":
-		return o.Once(5) && r.Str(&v.EncryptedContent)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireLine) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireLine) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "text":
-		return o.Once(1) && r.Str(&v.Text)
-	}
-	return r.Skip(o)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireCall) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireCall) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "status":
-		return o.Once(2) && r.Str(&v.Status)
-	case "call_id":
-		return o.Once(3) && r.Str(&v.CallID)
-	case "namespace":
-		return o.Once(4) && r.Str(&v.Namespace)
-	case "name":
-		return o.Once(5) && r.Str(&v.Name)
-	case "arguments":
-		return o.Once(6) && r.Str(&v.Arguments)
-	case "input":
-		return o.Once(7) && r.Str(&v.Input)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireOutput) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireOutput) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "status":
-		return o.Once(2) && r.Str(&v.Status)
-	case "call_id":
-		return o.Once(3) && r.Str(&v.CallID)
-	case "namespace":
-		return o.Once(4) && r.Str(&v.Namespace)
-	case "name":
-		return o.Once(5) && r.Str(&v.Name)
-	case "output":
-		return o.Once(6) && v.Output.ReadJSON(r)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireImageCall) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireImageCall) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "id":
-		return o.Once(1) && r.Str(&v.ID)
-	case "status":
-		return o.Once(2) && r.Str(&v.Status)
-	case "result":
-		return o.Once(3) && r.Str(&v.Result)
-	case "output_format":
-		return o.Once(4) && r.Str(&v.OutputFormat)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wirePart) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wirePart) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "text":
-		return o.Once(1) && r.Str(&v.Text)
-	case "annotations":
-		return o.Once(2) && r.Raws(&v.Annotations)
-	case "logprobs":
-		return o.Once(3) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
-	case "refusal":
-		return o.Once(4) && r.Str(&v.Refusal)
-	case "image_url":
-		return o.Once(5) && r.Str(&v.ImageURL)
-	case "file_id":
-		return o.Once(6) && r.Str(&v.FileID)
-	case "file_data":
-		return o.Once(7) && r.Str(&v.FileData)
-	case "file_url":
-		return o.Once(8) && r.Str(&v.FileURL)
-	case "filename":
-		return o.Once(9) && r.Str(&v.Filename)
-	case "detail":
-		return o.Once(10) && r.Str(&v.Detail)
-	case "input_audio":
-		return o.Once(11) && (r.Null() || member.New(r, &v.InputAudio).ReadJSON(r))
-	case "prompt_cache_breakpoint":
-		return o.Once(12) && (r.Null() || member.New(r, &v.Breakpoint).ReadJSON(r))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireAudio) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireAudio) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "data":
-		return o.Once(0) && r.Str(&v.Data)
-	case "format":
-		return o.Once(1) && r.Str(&v.Format)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireBreakpoint) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireBreakpoint) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "ttl":
-		return o.Once(0) && r.Str(&v.TTL)
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireAnnotation) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireAnnotation) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "type":
-		return o.Once(0) && r.Str(&v.Type)
-	case "start_index":
-		return o.Once(1) && (r.Null() || r.Int32(member.New(r, &v.StartIndex)))
-	case "end_index":
-		return o.Once(2) && (r.Null() || r.Int32(member.New(r, &v.EndIndex)))
-	case "title":
-		return o.Once(3) && r.Str(&v.Title)
-	case "url":
-		return o.Once(4) && r.Str(&v.URL)
-	case "file_id":
-		return o.Once(5) && r.Str(&v.FileID)
-	case "filename":
-		return o.Once(6) && r.Str(&v.Filename)
-	case "index":
-		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.Index)))
-	}
-	return r.Other(o, &v.Extra)
-}
-
-// ReadJSON implements member.ValueReader.
-func (v *wireLogprob) ReadJSON(r *member.Reader) bool {
-	if r.Null() {
-		return true
-	}
-	var o member.Object
-	for r.Open(&o); o.More; r.Next(&o) {
-		if !v.readMember(r, &o) {
-			return false
-		}
-	}
-	return r.Close(&o)
-}
-
-func (v *wireLogprob) readMember(r *member.Reader, o *member.Object) bool {
-	switch string(o.Name) {
-	case "token":
-		return o.Once(0) && r.Str(&v.Token)
-	case "logprob":
-		return o.Once(1) && r.Float(&v.Logprob)
-	case "bytes":
-		return o.Once(2) && member.ReadList(r, &v.Bytes, func(v *octet, r *member.Reader) bool { return r.Uint8((*uint8)(v)) })
-	case "top_logprobs":
-		return o.Once(3) && member.ReadList(r, &v.TopLogprobs, (*wireLogprob).ReadJSON)
-	}
-	return r.Skip(o)
 }
 
 // ReadJSON implements member.ValueReader.
@@ -925,6 +531,400 @@ func (v *wireIncomplete) readMember(r *member.Reader, o *member.Object) bool {
 	switch string(o.Name) {
 	case "reason":
 		return o.Once(0) && r.Str(&v.Reason)
+	}
+	return r.Skip(o)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireMessage) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireMessage) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "role":
+		return o.Once(2) && r.Str(&v.Role)
+	case "status":
+		return o.Once(3) && r.Str(&v.Status)
+	case "content":
+		return o.Once(4) && v.Content.ReadJSON(r)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireReasoningItem) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireReasoningItem) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "status":
+		return o.Once(2) && r.Str(&v.Status)
+	case "summary":
+		return o.Once(3) && member.ReadList(r, &v.Summary, (*wireLine).ReadJSON)
+	case "content":
+		return o.Once(4) && r.Raws(&v.Content)
+	case "encrypted_content":
+		return o.Once(5) && r.Str(&v.EncryptedContent)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireLine) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireLine) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "text":
+		return o.Once(1) && r.Str(&v.Text)
+	}
+	return r.Skip(o)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireCall) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireCall) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "status":
+		return o.Once(2) && r.Str(&v.Status)
+	case "call_id":
+		return o.Once(3) && r.Str(&v.CallID)
+	case "namespace":
+		return o.Once(4) && r.Str(&v.Namespace)
+	case "name":
+		return o.Once(5) && r.Str(&v.Name)
+	case "arguments":
+		return o.Once(6) && r.Str(&v.Arguments)
+	case "input":
+		return o.Once(7) && r.Str(&v.Input)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireOutput) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireOutput) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "status":
+		return o.Once(2) && r.Str(&v.Status)
+	case "call_id":
+		return o.Once(3) && r.Str(&v.CallID)
+	case "namespace":
+		return o.Once(4) && r.Str(&v.Namespace)
+	case "name":
+		return o.Once(5) && r.Str(&v.Name)
+	case "output":
+		return o.Once(6) && v.Output.ReadJSON(r)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireImageCall) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireImageCall) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "id":
+		return o.Once(1) && r.Str(&v.ID)
+	case "status":
+		return o.Once(2) && r.Str(&v.Status)
+	case "result":
+		return o.Once(3) && r.Str(&v.Result)
+	case "output_format":
+		return o.Once(4) && r.Str(&v.OutputFormat)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wirePart) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wirePart) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "text":
+		return o.Once(1) && r.Str(&v.Text)
+	case "annotations":
+		return o.Once(2) && r.Raws(&v.Annotations)
+	case "logprobs":
+		return o.Once(3) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
+	case "refusal":
+		return o.Once(4) && r.Str(&v.Refusal)
+	case "image_url":
+		return o.Once(5) && r.Str(&v.ImageURL)
+	case "file_id":
+		return o.Once(6) && r.Str(&v.FileID)
+	case "file_data":
+		return o.Once(7) && r.Str(&v.FileData)
+	case "file_url":
+		return o.Once(8) && r.Str(&v.FileURL)
+	case "filename":
+		return o.Once(9) && r.Str(&v.Filename)
+	case "detail":
+		return o.Once(10) && r.Str(&v.Detail)
+	case "input_audio":
+		return o.Once(11) && (r.Null() || member.New(r, &v.InputAudio).ReadJSON(r))
+	case "prompt_cache_breakpoint":
+		return o.Once(12) && (r.Null() || member.New(r, &v.Breakpoint).ReadJSON(r))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireAudio) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireAudio) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "data":
+		return o.Once(0) && r.Str(&v.Data)
+	case "format":
+		return o.Once(1) && r.Str(&v.Format)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireBreakpoint) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireBreakpoint) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "ttl":
+		return o.Once(0) && r.Str(&v.TTL)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireAnnotation) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireAnnotation) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "start_index":
+		return o.Once(1) && (r.Null() || r.Int32(member.New(r, &v.StartIndex)))
+	case "end_index":
+		return o.Once(2) && (r.Null() || r.Int32(member.New(r, &v.EndIndex)))
+	case "title":
+		return o.Once(3) && r.Str(&v.Title)
+	case "url":
+		return o.Once(4) && r.Str(&v.URL)
+	case "file_id":
+		return o.Once(5) && r.Str(&v.FileID)
+	case "filename":
+		return o.Once(6) && r.Str(&v.Filename)
+	case "index":
+		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.Index)))
+	}
+	return r.Other(o, &v.Extra)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireLogprob) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireLogprob) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "token":
+		return o.Once(0) && r.Str(&v.Token)
+	case "logprob":
+		return o.Once(1) && r.Float(&v.Logprob)
+	case "bytes":
+		return o.Once(2) && member.ReadList(r, &v.Bytes, func(v *octet, r *member.Reader) bool { return r.Uint8((*uint8)(v)) })
+	case "top_logprobs":
+		return o.Once(3) && member.ReadList(r, &v.TopLogprobs, (*wireLogprob).ReadJSON)
+	}
+	return r.Skip(o)
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireEvent) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireEvent) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "type":
+		return o.Once(0) && r.Str(&v.Type)
+	case "item_id":
+		return o.Once(1) && r.Str(&v.ItemID)
+	case "output_index":
+		return o.Once(2) && r.Int(&v.OutputIndex)
+	case "content_index":
+		return o.Once(3) && r.Int(&v.ContentIndex)
+	case "summary_index":
+		return o.Once(4) && r.Int(&v.SummaryIndex)
+	case "delta":
+		return o.Once(5) && r.Borrow(&v.Delta)
+	case "text":
+		return o.Once(6) && r.Borrow(&v.Text)
+	case "refusal":
+		return o.Once(7) && r.Borrow(&v.Refusal)
+	case "arguments":
+		return o.Once(8) && r.Borrow(&v.Arguments)
+	case "input":
+		return o.Once(9) && r.Borrow(&v.Input)
+	case "logprobs":
+		return o.Once(10) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
+	case "annotation":
+		return o.Once(11) && r.Keep(&v.Annotation)
+	case "part":
+		return o.Once(12) && r.Keep(&v.Part)
+	case "item":
+		return o.Once(13) && r.Keep(&v.Item)
+	case "response":
+		return o.Once(14) && r.Keep(&v.Response)
+	case "error":
+		return o.Once(15) && r.Keep(&v.Error)
 	}
 	return r.Skip(o)
 }
