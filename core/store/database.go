@@ -3,9 +3,19 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -201,4 +211,276 @@ func affected(result sql.Result, err error) (int64, error) {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// dialect is what the databases do not have in common. Statements are written once, in
+// the SQL that both know, with ? for each argument.
+type dialect struct {
+	goose goose.Dialect
+	// migrations is the directory of its migrations.
+	migrations string
+	// foreign is a query of what a database has that has no schema of Genway yet; empty where
+	// programs share databases.
+	foreign string
+	// hasTable is a query of whether there is a table of a name.
+	hasTable string
+	// tables is a query of the names of all tables.
+	tables string
+	// partitions is a query of how many partitions the ledger has; empty where there are none.
+	partitions string
+	// bind writes a statement's placeholders as the database wants them.
+	bind func(statement string) string
+	// lock is run first in a transaction that changes what it has read; empty where
+	// a transaction excludes others as it begins.
+	lock string
+	// isolation has a transaction see one state of the database, and fail where another
+	// one changes what it does.
+	isolation sql.IsolationLevel
+	// sum is the sum of a column of integers, saturated: the largest integer where it is
+	// more than that.
+	sum func(column string) string
+	// overflow says that an error is of a plain sum that an integer cannot hold.
+	overflow func(error) bool
+	// room and noRoom are statements that raise the bound on how much of the database a
+	// connection has in memory, and put it back; empty where the server sees to that.
+	room, noRoom string
+	// arrays says that a statement may take a column of values as one argument.
+	arrays bool
+	// rowValues says that rows of several columns are compared by an index of these columns. Statements are to
+	// do so where the planner goes by statistics, and may take another index instead that has to be read for long.
+	rowValues bool
+	// newest and oldest are statements: the transactions that may have begun are before
+	// newest's number, those that have ended are all before oldest's. Empty where a
+	// transaction that writes excludes others.
+	newest, oldest string
+	// taken says that an error is of a key that exists already.
+	taken func(error) bool
+	// refused says that an error is of the values of a statement, and not of the database's
+	// state: the statement fails again.
+	refused func(error) bool
+	// retry says that an error is of transactions that were in each other's way, and
+	// that doing it again is right.
+	retry func(error) bool
+}
+
+// A transaction that begins to write as it begins cannot be refused in its midst because
+// another one wrote first: see params.
+var sqliteDialect = dialect{
+	goose:      goose.DialectSQLite3,
+	migrations: "sqlite",
+	foreign:    `SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND tbl_name <> '` + versionTable + `' ORDER BY name LIMIT 1`,
+	hasTable:   `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
+	tables:     `SELECT name FROM sqlite_master WHERE type = 'table'`,
+	bind:       func(statement string) string { return statement },
+	// In KiB. With 100,000 keys in the store, 500 KiB had half of what an import took go into
+	// writing and reading the same pages again.
+	room:   `PRAGMA cache_size = -16384`,
+	noRoom: `PRAGMA cache_size = -500`,
+	// A plain sum of SQLite's that overflows is an error, which has no code of its own. This
+	// one adds the halves of the numbers, and takes a third longer.
+	overflow: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && e.Code() == sqlite3.SQLITE_ERROR
+	},
+	sum: func(column string) string {
+		low := "sum(" + column + " & 4294967295)"
+		high := "(sum(" + column + " >> 32) + (" + low + " >> 32))"
+		return "CASE WHEN " + high + " > 2147483647 THEN 9223372036854775807 ELSE (" + high + " << 32) | (" + low + " & 4294967295) END"
+	},
+	taken: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+	},
+	refused: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		if !ok {
+			return false
+		}
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+			return true
+		}
+		return false
+	},
+	// Connections that wait for the write lock poll it, so one may find it taken each time until
+	// its busy timeout ends.
+	retry: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+	},
+}
+
+var postgresDialect = dialect{
+	goose:      goose.DialectPostgres,
+	migrations: "postgres",
+	hasTable:   `SELECT to_regclass(?) IS NOT NULL`,
+	// Partitions are none, and a database may have thousands of them.
+	tables:     `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND pg_table_is_visible(oid)`,
+	partitions: `SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('ledger')`,
+	bind:       numbered,
+	// A plain sum of PostgreSQL's is a numeric.
+	overflow: func(err error) bool { return sqlState(err) == "22003" }, // numeric_value_out_of_range
+	sum: func(column string) string {
+		return "CAST(CASE WHEN sum(" + column + ") > 9223372036854775807 THEN 9223372036854775807 ELSE sum(" + column + ") END AS BIGINT)"
+	},
+	// Readers go on; who changes waits.
+	lock:      `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
+	isolation: sql.LevelRepeatableRead,
+	arrays:    true,
+	rowValues: true,
+	newest:    `SELECT txid_snapshot_xmax(txid_current_snapshot())`,
+	oldest:    `SELECT txid_snapshot_xmin(txid_current_snapshot())`,
+	taken:     func(err error) bool { return sqlState(err) == "23505" },
+	refused: func(err error) bool {
+		state := sqlState(err)
+		if len(state) != 5 {
+			return false
+		}
+		switch state[:2] {
+		// Data exception, integrity constraint violation, program limit exceeded, and an
+		// exception that a trigger raises.
+		case "22", "23", "54", "P0":
+			return true
+		}
+		return false
+	},
+	retry: func(err error) bool {
+		switch sqlState(err) {
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return true
+		case "23514": // check_violation: of no constraint, it is of a partition whose bounds have changed meanwhile
+			e, _ := errors.AsType[*pgconn.PgError](err)
+			return e.ConstraintName == ""
+		}
+		return false
+	},
+}
+
+// sqlState is the code of an error that the PostgreSQL server has reported, else empty.
+func sqlState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// numbered writes each ? as $1, $2 and so on. No statement has one in a text.
+func numbered(statement string) string {
+	var b strings.Builder
+	b.Grow(len(statement) + 16)
+	for n := 1; ; n++ {
+		before, after, found := strings.Cut(statement, "?")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("$" + strconv.Itoa(n))
+		statement = after
+	}
+}
+
+// ErrUnknown is of a change whose commit was sent and not answered: the store has made all of
+// it or nothing.
+var ErrUnknown = errors.New("it is not known whether the change was made")
+
+// committed adds ErrUnknown to the error of a commit unless the store has refused it, or it
+// was never sent. A FATAL error of PostgreSQL ends the connection, whatever was done before.
+func committed(err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	_, local := errors.AsType[*sqlite.Error](err)
+	switch {
+	case ok && refused.Severity != "FATAL", local, Damaged(err), errors.Is(err, sql.ErrTxDone), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
+
+// seen keeps the first error of any statement of a store that says that the database is
+// damaged, whatever its caller makes of the error.
+type seen struct {
+	// address is where a PostgreSQL database is, without the password. It is empty for a file.
+	address string
+	first   atomic.Pointer[error]
+}
+
+// note returns err back, with the address of a PostgreSQL database, and with what to do about it if it says that
+// the database is damaged.
+func (s *seen) note(err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	err = addressed(s.address, err)
+	if !Damaged(err) {
+		return err
+	}
+	err = damage(err)
+	s.first.CompareAndSwap(nil, &err)
+	return err
+}
+
+// result is the rows that a statement gives. A caller that reads them to their end checks Err.
+type result struct {
+	*sql.Rows
+	seen *seen
+}
+
+// Err is that of sql.Rows.
+func (r *result) Err() error { return r.seen.note(r.Rows.Err()) }
+
+// row is the one row of a statement.
+type row struct {
+	*sql.Row
+	seen *seen
+}
+
+// Scan is that of sql.Row.
+func (r row) Scan(into ...any) error { return r.seen.note(r.Row.Scan(into...)) }
+
+// Damage is the first error of a statement since the store was opened that says that the
+// database is damaged; nil is none.
+func (s *Store) Damage() error {
+	for _, seen := range []*seen{s.db.seen, s.writer.seen} {
+		if first := seen.first.Load(); first != nil {
+			return *first
+		}
+	}
+	return nil
+}
+
+// kept has statements of SQLite that are asked again and again, prepared: to prepare one takes longer than to
+// read what it finds. Drivers of PostgreSQL keep what they have prepared themselves. It is for a few texts that
+// never change, and safe for concurrent use.
+type kept struct {
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
+}
+
+// kept returns the rows of a statement that stays prepared until the database is closed.
+func (d database) kept(ctx context.Context, statement string, args ...any) (*result, error) {
+	if d.statements == nil {
+		return d.query(ctx, statement, args...)
+	}
+	prepared, err := d.statements.of(ctx, d.pool, d.bind(statement)) //nolint:sqlclosecheck // it is closed with the database
+	if err != nil {
+		return nil, d.seen.note(err)
+	}
+	list, err := prepared.QueryContext(ctx, args...) //nolint:rowserrcheck // the result's user asks it
+	return &result{list, d.seen}, d.seen.note(err)
+}
+
+func (k *kept) of(ctx context.Context, pool *sql.DB, statement string) (*sql.Stmt, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if prepared, ok := k.prepared[statement]; ok {
+		return prepared, nil
+	}
+	prepared, err := pool.PrepareContext(ctx, statement) //nolint:sqlclosecheck // it is closed with the database
+	if err != nil {
+		return nil, err
+	}
+	if k.prepared == nil {
+		k.prepared = map[string]*sql.Stmt{}
+	}
+	k.prepared[statement] = prepared
+	return prepared, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -175,4 +176,135 @@ func (s ledgerStore) located(ctx context.Context, query func(context.Context, st
 		return nil, fmt.Errorf("select entries: %w", err)
 	}
 	return found, nil
+}
+
+// ofFaults is the condition of the index ledger_faults, word for word, by which the databases know that it has all
+// that a search means.
+const ofFaults = "(attempts > 1 OR outcome NOT IN ('ok', 'open') OR kind <> '' OR reason <> '')"
+
+// condition is the filter as conditions, without its times and what the path has of it, and whether the index has
+// all that they are about.
+func condition(f *ledger.Filter, by accessPath) (conditions []string, args []any, covered bool) {
+	covered = true
+	add := func(condition string, values ...any) {
+		conditions, args = append(conditions, condition), append(args, values...)
+	}
+	for _, equal := range [...]struct{ column, value string }{
+		{"key_id", f.KeyID}, {"owner", f.Owner}, {"protocol", f.Protocol}, {"upstream_protocol", f.UpstreamProtocol}, {"model", f.Model},
+		{"served_model", f.Served}, {"route", f.Route}, {"upstream", f.Upstream}, {"request_id", f.RequestID}, {"trace_id", f.TraceID},
+		{"kind", f.Kind}, {"reason", f.Reason},
+	} {
+		if equal.value == "" {
+			continue
+		}
+		covered = covered && slices.Contains(by.columns, equal.column)
+		if equal.column == "key_id" && by.index != byTime.index {
+			if by.index == byFaults.index {
+				add("key_id = ?", text(equal.value)) // without what the index of keys is known by
+			}
+			continue
+		}
+		add(equal.column+" = ?", text(equal.value))
+	}
+	if len(f.Outcomes) > 0 {
+		var values []any
+		for _, o := range f.Outcomes {
+			values = append(values, string(o))
+		}
+		add("outcome IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	covered = covered && (len(f.Outcomes) == 0 || slices.Contains(by.columns, "outcome"))
+	if f.WithoutKind {
+		covered = covered && slices.Contains(by.columns, "kind")
+		add("kind = ''")
+	}
+	if f.Lost {
+		covered = false
+		add("losses <> ''")
+	}
+	if f.Retried {
+		covered = covered && slices.Contains(by.columns, "attempts")
+		add("attempts > 1")
+	}
+	return conditions, args, covered
+}
+
+// accessPath is the index by which a page is read, in the order of the times.
+type accessPath struct {
+	index string
+	// only is the condition that the index has; empty for none.
+	only string
+	// columns are those that the index has, beside the times.
+	columns []string
+}
+
+var (
+	byTime   = accessPath{index: "ledger_start_time"}
+	byKey    = accessPath{index: "ledger_key_time", only: "key_id = ? AND key_id <> ''", columns: []string{"key_id"}}
+	byFaults = accessPath{index: "ledger_faults", only: ofFaults, columns: []string{"outcome", "attempts", "key_id", "upstream", "kind", "reason"}}
+)
+
+// pathOf chooses the index that has the fewest entries beside those that the filter means.
+func pathOf(f *ledger.Filter) accessPath {
+	fine := func(o ledger.Outcome) bool { return o == ledger.OK || o == ledger.Open }
+	switch {
+	case f.Retried, f.Kind != "", f.Reason != "", len(f.Outcomes) > 0 && !slices.ContainsFunc(f.Outcomes, fine):
+		return byFaults
+	case f.KeyID != "":
+		return byKey
+	}
+	return byTime
+}
+
+// failuresOf is the statement that counts the entries of ledger_faults in a time, the newest at most and one
+// more, by upstream, kind and outcome. The index has all that it reads.
+func failuresOf(since, until time.Time, most int) (statement string, args []any) {
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if !since.IsZero() {
+		from = sinceMicros(since)
+	}
+	if !until.IsZero() {
+		to = until.UnixMicro()
+	}
+	return `SELECT upstream, kind, outcome, count(*), min(start_time) FROM (SELECT upstream, kind, outcome, start_time FROM ledger WHERE start_time >= ? AND start_time < ? AND ` + ofFaults +
+		` ORDER BY start_time DESC, process DESC, number DESC LIMIT ?) AS latest GROUP BY upstream, kind, outcome`, []any{from, to, most + 1}
+}
+
+// Failures counts what failed by one statement.
+func (s ledgerStore) Failures(ctx context.Context, since, until time.Time) (ledger.Failures, error) {
+	return s.failures(ctx, since, until, scanned)
+}
+
+// failures counts most entries and one more, by which it knows that these are not all.
+func (s ledgerStore) failures(ctx context.Context, since, until time.Time, most int) (ledger.Failures, error) {
+	statement, args := failuresOf(since, until, most)
+	rows, err := s.db.query(ctx, statement, args...)
+	if err != nil {
+		return ledger.Failures{}, fmt.Errorf("count failures: %w", err)
+	}
+	defer rows.Close()
+	var failures ledger.Failures
+	read, earliest := int64(0), int64(math.MaxInt64)
+	for rows.Next() {
+		var c ledger.FailureCount
+		var outcome string
+		var began int64
+		if err := rows.Scan(&c.Upstream, &c.Kind, &outcome, &c.Requests, &began); err != nil {
+			return ledger.Failures{}, fmt.Errorf("count failures: %w", err)
+		}
+		read, earliest = read+c.Requests, min(earliest, began)
+		if outcome == string(ledger.Failed) {
+			failures.Counts = append(failures.Counts, c)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return ledger.Failures{}, fmt.Errorf("count failures: %w", err)
+	}
+	if read > int64(most) {
+		failures.From = time.UnixMicro(earliest).UTC()
+	}
+	slices.SortFunc(failures.Counts, func(a, b ledger.FailureCount) int {
+		return cmp.Or(strings.Compare(a.Upstream, b.Upstream), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Kind, b.Kind))
+	})
+	return failures, nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite" // also the driver "sqlite", SQLite in Go
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -228,4 +229,81 @@ func reason(err error) error {
 		return pathError.Err
 	}
 	return err
+}
+
+// Unwritable reports whether an error says that the database cannot be written as it
+// stands: its disk is full, or it or its file system is read-only, or its disk takes no
+// writes. Such errors do not pass by themselves.
+func Unwritable(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() {
+		case sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC:
+			return true // of a file system that became read-only while the file is open
+		}
+		return e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code()&0xff == sqlite3.SQLITE_READONLY
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "53100" || e.Code == "25006") // disk_full, read_only_sql_transaction
+}
+
+// ErrDamaged is of a database whose pages are not what was written.
+var ErrDamaged = errors.New("the database is damaged: restore it from a backup, or save what can be read by sqlite3's .recover (docs/operation.md, When a store or disk fails)")
+
+// Damaged reports whether an error says that the database is damaged: pages of a file, or what
+// PostgreSQL calls data_corrupted and index_corrupted.
+func Damaged(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB
+	}
+	if state := sqlState(err); state == "XX001" || state == "XX002" {
+		return true
+	}
+	return errors.Is(err, ErrDamaged)
+}
+
+// Check reads all of an SQLite file and returns ErrDamaged, with what is wrong, when pages of
+// it are damaged (PRAGMA quick_check). It takes a second or two for each gigabyte, and blocks
+// no one. PostgreSQL checks its pages itself: of it the error is always nil.
+func (s *Store) Check(ctx context.Context) error {
+	if s.db.dialect != &sqliteDialect {
+		return nil
+	}
+	rows, err := s.db.pool.QueryContext(ctx, "PRAGMA quick_check(3)")
+	if err != nil {
+		return unchecked(err)
+	}
+	defer rows.Close()
+	var found []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return unchecked(err)
+		}
+		if line != "ok" {
+			found = append(found, line)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unchecked(err)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%w: %s", ErrDamaged, strings.ReplaceAll(strings.Join(found, "; "), "\n", " "))
+	}
+	return nil
+}
+
+// damage adds ErrDamaged, once, to an error that is Damaged.
+func damage(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// unchecked is the error of a check that could not be made.
+func unchecked(err error) error {
+	if Damaged(err) {
+		return damage(err)
+	}
+	return fmt.Errorf("check the database: %w", err)
 }

@@ -3,15 +3,16 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/google/go-cmp/cmp"
 )
 
 // A LedgerDatabase opens one more handle on one and the same database. The suite
@@ -280,4 +281,279 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 		t.Fatal(err)
 	}
 	fails(t.Context(), "closed")
+}
+
+func testCreateFirst(t *testing.T, database Database) {
+	s := open(t, database)
+	first, err := s.CreateFirst(t.Context(), []keys.Key{key(0), key(1)}, nil)
+	if err != nil || !first {
+		t.Fatalf("got %t, %v", first, err)
+	}
+	want := []keys.Key{key(0), key(1)}
+	again := func(when string) {
+		t.Helper()
+		first, err := s.CreateFirst(t.Context(), []keys.Key{key(2)}, nil)
+		if err != nil || first {
+			t.Errorf("%s: got %t, %v", when, first, err)
+		}
+	}
+	again("with keys")
+	if diff := cmp.Diff(want, list(t, s)); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+	for _, k := range want {
+		if err := revoke(t.Context(), s, k.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again("with revoked keys")
+}
+
+func testCreateFirstAllOrNone(t *testing.T, database Database) {
+	s := open(t, database)
+	first, err := s.CreateFirst(t.Context(), []keys.Key{key(0), key(1), key(0)}, nil)
+	if !errors.Is(err, keys.ErrExists) || first {
+		t.Errorf("got %t, %v, want ErrExists", first, err)
+	}
+	if got := list(t, s); len(got) != 0 {
+		t.Errorf("it created %v", got)
+	}
+}
+
+func testCreateFirstConcurrently(t *testing.T, database Database) {
+	handles := []keys.Store{open(t, database), open(t, database), open(t, database)}
+	const callers = 12
+	firsts := make([]bool, callers)
+	var wait sync.WaitGroup
+	for n := range callers {
+		wait.Go(func() {
+			var err error
+			firsts[n], err = handles[n%len(handles)].CreateFirst(t.Context(), []keys.Key{key(2 * n), key(2*n + 1)}, nil)
+			if err != nil {
+				t.Errorf("caller %d: %v", n, err)
+			}
+		})
+	}
+	wait.Wait()
+	var want []keys.Key
+	for n, first := range firsts {
+		if first {
+			want = append(want, key(2*n), key(2*n+1))
+		}
+	}
+	if len(want) != 2 {
+		t.Errorf("%d callers were first", len(want)/2)
+	}
+	if diff := cmp.Diff(want, list(t, handles[0])); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func testCreateConcurrently(t *testing.T, database Database) {
+	handles := []keys.Store{open(t, database), open(t, database)}
+	const each = 20
+	var wait sync.WaitGroup
+	for h, s := range handles {
+		wait.Go(func() {
+			for n := range each {
+				if err := s.Create(t.Context(), []keys.Key{key(h*each + n)}, nil); err != nil {
+					t.Errorf("handle %d: %v", h, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, s := range handles {
+		if got := live(t, s); len(got) != each*len(handles) {
+			t.Errorf("%d keys are live, want %d", len(got), each*len(handles))
+		}
+	}
+}
+
+// Each adds to what the one before left: none is lost.
+func testUpdateConcurrently(t *testing.T, database Database) {
+	handles := []keys.Store{open(t, database), open(t, database)}
+	create(t, handles[0], key(0))
+	const each = 10
+	var wait sync.WaitGroup
+	for _, s := range handles {
+		for range 2 {
+			wait.Go(func() {
+				for range each {
+					if err := update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Owner += "x" }); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if got := len(list(t, handles[0])[0].Owner); got != 4*each {
+		t.Errorf("%d changes stayed, want %d", got, 4*each)
+	}
+}
+
+func testAuditConcurrently(t *testing.T, database Database) {
+	one, other := database(t), database(t)
+	handles := []Keys{one, other}
+	const each = 20
+	var wait sync.WaitGroup
+	for h, s := range handles {
+		wait.Go(func() {
+			for n := range each {
+				create(t, s.Keys(), key(h*each+n))
+			}
+		})
+	}
+	wait.Wait()
+	if head := verified(t, one); head.Number != 2*each {
+		t.Errorf("%d entries, want %d", head.Number, 2*each)
+	}
+	for _, s := range handles {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func testBeat(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	dead, alive, asking := begin(t, s, epoch()), begin(t, s, epoch()), begin(t, s, epoch())
+	for _, process := range []int64{dead, alive, asking} {
+		write(t, s, process, opening(1), entry(2))
+	}
+	at := func(seconds int) time.Time { return epoch().Add(time.Duration(seconds) * time.Second) }
+	beat := func(process int64, now, dead time.Time, want int64) {
+		t.Helper()
+		if n, err := s.Beat(t.Context(), process, ledger.Node{}, now, dead); err != nil || n != want {
+			t.Errorf("%d interrupted, %v, want %d", n, err, want)
+		}
+	}
+	beat(asking, at(1), at(0), 0)
+	beat(alive, at(5), at(0), 0)
+	beat(asking, at(9), at(3), 1)
+	beat(asking, at(9), at(3), 0)
+	// Its own silence is no proof of a process's death.
+	beat(alive, at(99), at(8), 0)
+	wantEntries(t, s, interrupted(1), entry(2), opening(1), entry(2), opening(1), entry(2))
+}
+
+// Case N64: a process that was killed while the clock was a day ahead is known to be dead as
+// soon as one that is killed now. One that lives says so again.
+func testClockPutBack(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	day := 24 * time.Hour
+	dead, alive, asking := begin(t, s, epoch().Add(day)), begin(t, s, epoch().Add(day)), begin(t, s, epoch())
+	for _, process := range []int64{dead, alive} {
+		write(t, s, process, opening(1))
+	}
+	beat := func(process int64, second int, want int64) {
+		t.Helper()
+		now := epoch().Add(time.Duration(second) * time.Second)
+		if n, err := s.Beat(t.Context(), process, ledger.Node{}, now, now.Add(-6*time.Second)); err != nil || n != want {
+			t.Errorf("second %d: %d interrupted, %v, want %d", second, n, err, want)
+		}
+	}
+	beat(asking, 0, 0)
+	beat(alive, 1, 0)
+	beat(alive, 7, 1)
+	beat(asking, 7, 0)
+	wantEntries(t, s, interrupted(1), opening(1))
+}
+
+func testRevived(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	frozen, other := begin(t, s, epoch()), begin(t, s, epoch())
+	write(t, s, frozen, opening(1))
+	if n, err := s.Beat(t.Context(), other, ledger.Node{}, epoch().Add(time.Minute), epoch().Add(time.Second)); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	write(t, s, frozen, opening(1))
+	wantEntries(t, s, interrupted(1))
+	write(t, s, frozen, entry(1))
+	wantEntries(t, s, entry(1))
+}
+
+func testEnd(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	ending, other := begin(t, s, epoch()), begin(t, s, epoch())
+	write(t, s, ending, opening(1), entry(2), opening(3))
+	write(t, s, other, opening(1))
+	for _, want := range []int64{2, 0} {
+		if n, err := s.End(t.Context(), ending); err != nil || n != want {
+			t.Errorf("%d interrupted, %v, want %d", n, err, want)
+		}
+	}
+	wantEntries(t, s, interrupted(1), entry(2), interrupted(3), opening(1))
+}
+
+// Processes are listed by number with what each said last; one that has been silent is not listed, and
+// no text keeps a sign of life from being written.
+func testProcesses(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	list := func(since time.Time, want ...ledger.Process) {
+		t.Helper()
+		got, err := s.Processes(t.Context(), since)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v, %s", err, diff)
+		}
+	}
+	list(time.Time{})
+	silent, first, second := begin(t, s, epoch()), begin(t, s, epoch()), begin(t, s, epoch())
+	at := func(seconds int) time.Time { return epoch().Add(time.Duration(seconds) * time.Second) }
+	beat := func(process int64, seconds int, node ledger.Node) {
+		t.Helper()
+		if _, err := s.Beat(t.Context(), process, node, at(seconds), epoch()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := ledger.Node{Host: "a", Version: "v1", Address: "127.0.0.1:9090", Configuration: "0123", Degraded: []string{"limits", "store"}}
+	beat(first, 3, node)
+	beat(second, 1, ledger.Node{Host: "b\xff\x00,'\"", Version: "v2"})
+	wanted := func(process int64, seen int, node ledger.Node) ledger.Process {
+		return ledger.Process{Number: process, Start: epoch(), Seen: at(seen), Node: node}
+	}
+	other := ledger.Node{Host: "b\uFFFD\uFFFD,'\"", Version: "v2"}
+	list(at(1), wanted(first, 3, node), wanted(second, 1, other))
+	list(time.Time{}, wanted(silent, 0, ledger.Node{}), wanted(first, 3, node), wanted(second, 1, other))
+	node.Configuration, node.Degraded = "4567", nil
+	beat(first, 5, node)
+	list(at(2), wanted(first, 5, node))
+	list(at(6))
+}
+
+// What a journal has of a process is written as by the process itself: what is there
+// already changes nothing, and costs nothing again.
+func testRecover(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	recoverer, ok := s.(ledger.Recoverer)
+	if !ok {
+		t.Fatal("the store recovers nothing")
+	}
+	process := begin(t, s, epoch())
+	write(t, s, process, opening(1), opening(2), entry(3))
+	left := []*ledger.Entry{opening(2), entry(2), entry(3), opening(4), opening(5), entry(5)}
+	for _, foreign := range []struct {
+		process int64
+		began   time.Time
+	}{{process + 1, epoch()}, {process, epoch().Add(time.Microsecond)}, {0, time.Time{}}} {
+		if err := recoverer.Recover(t.Context(), foreign.process, foreign.began, left); !errors.Is(err, ledger.ErrForeign) {
+			t.Errorf("%+v: %v", foreign, err)
+		}
+	}
+	wantEntries(t, s, opening(1), opening(2), entry(3))
+	for range 2 {
+		if err := recoverer.Recover(t.Context(), process, epoch(), left); err != nil {
+			t.Fatal(err)
+		}
+		wantEntries(t, s, opening(1), entry(2), entry(3), opening(4), entry(5))
+	}
+	var spent int64
+	spends, err := s.Spent(t.Context(), time.Time{}, "", "")
+	for _, spend := range spends {
+		spent += spend.Cost
+	}
+	if err != nil || spent != 2015+3015+5015 {
+		t.Errorf("%d was spent, %v", spent, err)
+	}
 }

@@ -5,8 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/genway/genway/core/ledger"
 )
 
 // The levels of ledger_rollups.
@@ -220,4 +225,198 @@ func (s ledgerStore) announce(ctx context.Context, horizon int64) (bool, error) 
 	}
 	_, err = s.db.exec(ctx, `INSERT INTO ledger_hours (hour, changed, rolled, in_day) VALUES `+strings.Join(hours, ", ")+` ON CONFLICT (hour) DO NOTHING`)
 	return err == nil, err
+}
+
+// rollRows is how many roll-ups are written with a statement.
+const rollRows = 50
+
+// rolledBy are the columns that a period's roll-ups have a row for each combination of.
+var rolledBy = prunedBy[1:]
+
+// hourStatement sums up the closed rows of an hour.
+func hourStatement(d *dialect) string {
+	values := slices.Clone(rolledBy)
+	for _, s := range sums {
+		values = append(values, s.ofEntries(d.sum))
+	}
+	return `SELECT ` + strings.Join(values, ", ") + ` FROM ledger WHERE start_time >= ? AND start_time < ? AND outcome <> 'open' GROUP BY ` + strings.Join(rolledBy, ", ")
+}
+
+// rollupColumns are those of ledger_rollups.
+var rollupColumns = func() []string {
+	columns := append([]string{"level", "period"}, rolledBy...)
+	for _, s := range sums {
+		columns = append(columns, s.column)
+	}
+	return columns
+}()
+
+// insertRollups writes an hour's sums as they are read.
+func insertRollups(ctx context.Context, tx transaction, hour int64, rows *result, more bool) error {
+	var args []any
+	row := "(" + strings.Repeat("?, ", len(rollupColumns)-1) + "?)"
+	insert := func() error {
+		n := len(args) / len(rollupColumns)
+		if n == 0 {
+			return nil
+		}
+		_, err := tx.exec(ctx, `INSERT INTO ledger_rollups (`+strings.Join(rollupColumns, ", ")+`) VALUES `+row+strings.Repeat(", "+row, n-1), args...)
+		args = args[:0]
+		return err
+	}
+	for ; more; more = rows.Next() {
+		texts, r := make([]string, len(rolledBy)), ledger.Row{}
+		figures := sumsOf(&r)
+		var into []any
+		for i := range texts {
+			into = append(into, &texts[i])
+		}
+		if err := rows.Scan(append(into, figures...)...); err != nil {
+			return err
+		}
+		args = append(args, byHour, hour)
+		for _, t := range texts {
+			args = append(args, t)
+		}
+		args = append(args, figures...)
+		if len(args) == rollRows*len(rollupColumns) {
+			if err := insert(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return insert()
+}
+
+// dayStatement adds up the hours of a day.
+func dayStatement(d *dialect, level int) string {
+	by, values := slices.Clone(rolledBy), []string(nil)
+	if level == byDayAlone {
+		by = by[2:]
+		values = append(values, "''", "''")
+	}
+	values = append(values, by...)
+	for _, s := range sums {
+		values = append(values, d.sum(s.column))
+	}
+	return `INSERT INTO ledger_rollups (` + strings.Join(rollupColumns, ", ") + `) SELECT ` + strconv.Itoa(level) + `, CAST(? AS BIGINT), ` + strings.Join(values, ", ") +
+		` FROM ledger_rollups WHERE level = 0 AND period >= ? AND period < ? GROUP BY ` + strings.Join(by, ", ")
+}
+
+// span is a time of which a report reads one table, in microseconds since 1970: from the
+// first up to the second. Those without a bound are from the least or to the largest number.
+type span struct {
+	level    int // of ledger_rollups, or rows
+	from, to int64
+}
+
+// rows is the level of a span whose entries are read.
+const rows = -1
+
+// hourState is an hour whose roll-ups are those of its rows.
+type hourState struct {
+	hour int64
+	full bool // they are in the day's as well
+}
+
+// spans are what a report of a query reads, in order and without gaps: the roll-ups of whole
+// days and hours that are up to date, and the entries of the rest.
+func spans(ctx context.Context, tx transaction, query ledger.Query) ([]span, error) {
+	whole := between(query.Since, query.Until)
+	hours, err := goodHours(ctx, tx, whole)
+	if err != nil {
+		return nil, err
+	}
+	day := byDay
+	if !slices.Contains(query.By, ledger.ByKey) && !slices.Contains(query.By, ledger.ByOwner) {
+		day = byDayAlone
+	}
+	if slices.Contains(query.By, ledger.ByHour) {
+		day = byHour
+	}
+	return cover(whole.from, whole.to, hours, day), nil
+}
+
+// goodHours are the whole hours of a time whose roll-ups are those of their rows.
+func goodHours(ctx context.Context, tx transaction, whole span) ([]hourState, error) {
+	states, err := tx.query(ctx, `SELECT hour, CASE WHEN in_day = changed THEN 1 ELSE 0 END FROM ledger_hours
+		WHERE rolled = changed AND hour >= ? AND hour < ? ORDER BY hour`, hourUp(whole.from), whole.to/microsOfHour)
+	if err != nil {
+		return nil, err
+	}
+	defer states.Close()
+	var hours []hourState
+	for states.Next() {
+		var h hourState
+		if err := states.Scan(&h.hour, &h.full); err != nil {
+			return nil, err
+		}
+		hours = append(hours, h)
+	}
+	return hours, states.Err()
+}
+
+// cover divides a time into spans, by the hours in it that have good roll-ups. day is the level to
+// read of whole days: byHour is none.
+func cover(from, to int64, hours []hourState, day int) []span {
+	var all []span
+	add := func(level int, until int64) {
+		last := len(all) - 1
+		switch {
+		case until <= from:
+			return
+		case last >= 0 && all[last].level == level:
+			all[last].to = until
+		default:
+			all = append(all, span{level, from, until})
+		}
+		from = until
+	}
+	for len(hours) > 0 {
+		level, n := byHour, 1
+		if day != byHour && wholeDay(hours) {
+			level, n = day, hoursOfDay
+		}
+		add(rows, hours[0].hour*microsOfHour)
+		add(level, (hours[n-1].hour+1)*microsOfHour)
+		hours = hours[n:]
+	}
+	add(rows, to)
+	return all
+}
+
+// wholeDay reports whether hours begin with a day that has roll-ups of its own.
+func wholeDay(hours []hourState) bool {
+	if hours[0].hour%hoursOfDay != 0 || len(hours) < hoursOfDay || hours[hoursOfDay-1].hour != hours[0].hour+hoursOfDay-1 {
+		return false
+	}
+	return !slices.ContainsFunc(hours[:hoursOfDay], func(h hourState) bool { return !h.full })
+}
+
+// firstHour is the first that may have roll-ups: those before are not whole, since the
+// division of a number below 0 rounds up.
+const firstHour = 1
+
+// hourUp is the first hour that begins at a time or later, and may have roll-ups.
+func hourUp(micros int64) int64 {
+	if micros <= 0 {
+		return firstHour
+	}
+	return (micros-1)/microsOfHour + 1
+}
+
+// between is the span of the entries that began at since or later, before until. A zero time
+// is no bound.
+func between(since, until time.Time) span {
+	s := span{rows, math.MinInt64, math.MaxInt64}
+	if !since.IsZero() {
+		s.from = since.UnixMicro()
+	}
+	if !until.IsZero() {
+		s.to = until.UnixMicro()
+	}
+	return s
 }
