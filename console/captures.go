@@ -21,7 +21,7 @@ import (
 
 type capturesPage struct {
 	Rules []*adminv1.RunningCapture
-	// Routes are those of the file, which the form offers where the file can be written.
+	// Routes are the file's routes, which the form offers where the file can be written.
 	Routes []fileRoute
 	// Key is what the form begins with.
 	Key      string
@@ -93,13 +93,13 @@ func endCapture(c *call) error {
 	return c.showCaptures(&capturesPage{Done: "The file was written: nothing more is captured by that route's rule. What was captured stays until its end."})
 }
 
-// captureKey gives a key a rule; nil is none.
+// captureKey sets the rule of a key; nil is none.
 func (c *call) captureKey(key string, rule *adminv1.CaptureRule) error {
 	_, err := c.admin.UpdateKey(c.ctx, &adminv1.UpdateKeyRequest{Key: key, Settings: &adminv1.KeySettings{Capture: rule}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"capture"}}})
 	return err
 }
 
-// captureRoute gives a route of the file a rule; nil is none. Where the file cannot be written, it changes nothing
+// captureRoute sets the rule of a route of the file; nil is none. Where the file cannot be written, it changes nothing
 // and returns the line that the route needs.
 func (c *call) captureRoute(number string, rule *adminv1.CaptureRule) (lines string, err error) {
 	file, err := c.admin.GetConfiguration(c.ctx, &adminv1.GetConfigurationRequest{})

@@ -1,5 +1,5 @@
 // Package console is the web console: pages for operators, and for developers on their first
-// day. It is an http.Handler and a client of the Admin service: whatever it shows or changes is
+// day. It is an http.Handler and a client of the Admin service: each thing that it shows or changes is
 // a call of that service with the key of the session, so grpcurl can do all of it and the audit
 // has each change.
 //
@@ -107,7 +107,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.
 // handler answers a request of somebody who is signed in.
 type handler func(*call) error
 
-// routes are the pages behind the sign-in.
+// routes are the pages that need a sign-in.
 var routes = map[string]handler{
 	"GET /{$}":                          home,
 	"POST /sign-out":                    signOut,
@@ -153,7 +153,7 @@ var routes = map[string]handler{
 	"GET /":                             notFound,
 }
 
-// navigation are the pages that each page links, in order. Key is what is typed behind g.
+// navigation are the pages that each page links, in order. Key is what is typed after g.
 var navigation = []struct{ Path, Title, Key string }{
 	{"/requests", "Requests", "r"},
 	{"/xray", "X-ray", "x"},

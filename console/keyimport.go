@@ -19,7 +19,7 @@ import (
 // maxMistakes bounds how many mistakes a page shows.
 const maxMistakes = 20
 
-// importColumns are those of genway keys import, but how a key's bodies are captured.
+// importColumns are the columns of genway keys import, without the capturing of bodies.
 var importColumns = func() string {
 	columns := []string{"group", "name", "owner", "labels", "expire_time", "models", "addresses", "certificates"}
 	for _, figure := range figures {

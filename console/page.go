@@ -200,7 +200,7 @@ func assets() http.Handler {
 	})
 }
 
-// money writes nano-dollars as dollars: two digits behind the point, or as many as a small sum needs.
+// money writes nano-dollars as dollars: two digits after the point, or as many as a small sum needs.
 func money(nano int64) string {
 	d := float64(nano) / 1e9
 	switch {

@@ -16,7 +16,7 @@ import (
 )
 
 // playgroundText is what the playground can send: a section for each protocol, with lines
-// NAME: VALUE, an example of a body behind an empty line, and others behind -- NAME --.
+// NAME: VALUE, an example of a body after an empty line, and others after -- NAME --.
 //
 //go:embed playground.txt
 var playgroundText string
@@ -24,10 +24,10 @@ var playgroundText string
 // play is one thing that the playground can send.
 type play struct {
 	Protocol, Title, Group string
-	// Path is that of the JSON side, Stream that of a stream where it is another. {MODEL} is
+	// Path is the path of the JSON side, Stream the path of a stream if it differs. {MODEL} is
 	// replaced in both.
 	Path, Stream string
-	// Method is that of the contract, in place of a path, with Stream for a stream.
+	// Method is the contract's method, in place of a path, with Stream for a stream.
 	Method string
 	// Headers are lines NAME: VALUE; {KEY} is replaced.
 	Headers []string

@@ -29,7 +29,7 @@ import (
 
 // The bounds of the playground.
 const (
-	// maxRuns is how many requests of one session run at once, and maxAll those of all.
+	// maxRuns is how many requests of one session run at once, and maxAll how many of all sessions.
 	maxRuns, maxAll = 4, 32
 	// runWithin is how long one takes at most, maxAnswer how many bytes of its answer are shown.
 	runWithin = 5 * time.Minute
@@ -80,9 +80,9 @@ type runEvent struct {
 	// At is in milliseconds since the request was sent.
 	At   float64 `json:"at"`
 	Text string  `json:"text"`
-	// Failed says of a head that it is of a refusal.
+	// Failed says that a head belongs to a refusal.
 	Failed bool `json:"failed,omitzero"`
-	// ID and Facts are of an end: those of the ledger's row, where there is one.
+	// ID and Facts are set at an end, from the ledger's row, if there is one.
 	ID    string      `json:"id,omitempty"`
 	Facts [][2]string `json:"facts,omitempty"`
 }
@@ -302,7 +302,7 @@ func (p *run) refused(code, message string) error {
 	return nil
 }
 
-// errLong is of an answer that is not shown to its end.
+// errLong says that an answer is not shown to its end.
 var errLong = fmt.Errorf("the answer is longer than %d bytes; the rest is left out", maxAnswer)
 
 // json sends the request to the JSON side of this process, and nowhere else.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// cookieName is that of the session's cookie. The prefix has browsers take it from this host
+// cookieName is the name of the session's cookie. The prefix has browsers take it from this host
 // alone, for all paths and as Secure. They take Secure cookies over plain HTTP from loopback.
 const cookieName = "__Host-genway"
 

@@ -41,7 +41,7 @@ type usagePage struct {
 	Value, Heading string
 	Rows           []usageRow
 	Total, Past    *adminv1.UsageRow
-	// FirstEvents and FirstEventsPast are of all rows of a period.
+	// FirstEvents and FirstEventsPast sum all rows of a period.
 	FirstEvents, FirstEventsPast *adminv1.FirstEvents
 	// Since, Last, Other and OtherLast are the first and last days of both periods; With is what was
 	// chosen of the other, if it was.
@@ -271,7 +271,7 @@ type usageQuery struct {
 	chosen url.Values
 }
 
-// timed reports whether the rows are of times.
+// timed reports whether the rows are days or hours.
 func (q usageQuery) timed() bool {
 	return usageBy[q.by].dimension == adminv1.Dimension_DIMENSION_DAY || usageBy[q.by].dimension == adminv1.Dimension_DIMENSION_HOUR
 }
@@ -428,7 +428,7 @@ func quantile(f *adminv1.FirstEvents, estimate *durationpb.Duration) string {
 	return "–"
 }
 
-// firstEventColumns are those of a CSV, in the order of firstEventCells. Times are in microseconds.
+// firstEventColumns are the columns of a CSV, in the order of firstEventCells. Times are in microseconds.
 var firstEventColumns = []string{"first_events", "first_event_unknown", "first_event_mean", "first_event_p50", "first_event_p95"}
 
 // firstEventCells leaves times empty where there are none.

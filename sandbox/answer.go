@@ -182,7 +182,7 @@ func idPrefix(req *genwayv1.GenerateTextRequest) string {
 	return cmp.Or(protocol.Of(req.GetWire().GetProtocol()).IDs.Answer, "gen-")
 }
 
-// lengthen repeats a sentence behind a text until there are at least n tokens.
+// lengthen appends a sentence to a text until there are at least n tokens.
 func lengthen(text string, n int) string {
 	const sentence = "\nThe sandbox goes on, since the model's name asks for a long answer."
 	each := tokens.Count(sentence)
@@ -340,7 +340,7 @@ func think(req *genwayv1.GenerateTextRequest, c *conversation, calls []*genwayv1
 // maxThoughts is more tokens than thoughts ever has.
 const maxThoughts = 1 << 10
 
-// thoughts stands where a model's reasoning would stand, and says that it is none.
+// thoughts takes the place of a model's reasoning, and says that it is none.
 func thoughts(c *conversation, calls []*genwayv1.ToolCall) string {
 	prompt := strings.Join(strings.Fields(c.prompt()), " ")
 	text := "This stands in place of a model's reasoning. The turn has " + count(len(c.prompts), "text")

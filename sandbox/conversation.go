@@ -381,7 +381,7 @@ func (f *findings) report(r *report, s seals) {
 	}
 }
 
-// losses names what bears on the answer but needs a service behind it.
+// losses names settings that bear on the answer but need a service that the sandbox lacks.
 func losses(req *genwayv1.GenerateTextRequest, forgot bool) []*genwayv1.Loss {
 	var list []*genwayv1.Loss
 	if forgot {

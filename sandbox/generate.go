@@ -160,7 +160,7 @@ const (
 	maxStopSequences = 64
 )
 
-// checkLimits refuses knobs no vendor takes, and more than the sandbox gives.
+// checkLimits refuses settings that no vendor takes, and more than the sandbox makes.
 func checkLimits(req *genwayv1.GenerateTextRequest) error {
 	if m := req.MaxOutputTokens; m != nil && *m < 1 {
 		return fault.Invalid("max_output_tokens", "max_output_tokens must be at least 1, not %d", *m)

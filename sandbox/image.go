@@ -230,7 +230,7 @@ func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
 }
 
 // StreamGenerateImage returns the images of GenerateImage as events, each as soon as it is
-// drawn, with as many previews ahead of it as partial_images asks for: the image itself in
+// drawn, with as many previews before it as partial_images asks for: the image itself in
 // a mosaic that becomes finer. Previews cost nothing.
 func (s *Sandbox) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
 	call.Of(ctx).Calls++

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// model is what a name stands for.
+// model is how the sandbox behaves under a name.
 type model struct {
 	image  bool
 	demand demand
@@ -85,13 +85,13 @@ func (s *Sandbox) Models() []*genwayv1.Model {
 	return list
 }
 
-// demand is what a model does because its name says so. The names behind the prefix
-// are those of the table in docs/sandbox.md, which a test compares with demands.
+// demand is behaviour that the model's name selects. The names after the prefix
+// are listed in docs/sandbox.md, which a test compares with demands.
 type demand struct {
 	name string
 	// does says it in one line.
 	does string
-	// takes says what may follow the name behind a dash: "sandbox-slow-500ms".
+	// takes says what may follow the name after a dash: "sandbox-slow-500ms".
 	takes parameter
 	// fault, when set, ends the call: at once, or half way through the stream.
 	fault   func() *fault.Error

@@ -13,7 +13,7 @@ import (
 )
 
 // report collects the lines of a reply. The first repeats the turn's texts (or the
-// tool results, one line each), and each further one stands only when there is
+// tool results, one line each), and each further one only when there is
 // something to report:
 //
 //	You said: "What is my name?"

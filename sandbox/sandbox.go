@@ -4,8 +4,8 @@
 //
 // A reply repeats the prompt and reports all else the upstream was given (see
 // report.go), tools are called by the rules of toolcall.go, structured answers are
-// instances of their schema, images are drawn by formulas, and models of certain
-// names fail in certain ways (see demand.go). Equal requests get equal answers but for
+// instances of their schema, images show their size, colour, prompt and its hash, and models of certain
+// names fail in certain ways (see models.go). Equal requests get equal answers but for
 // identifiers and times, which are passed in. docs/sandbox.md is the user's guide.
 //
 // The package must not import net/http, grpc, the edge or a store.

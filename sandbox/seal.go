@@ -12,7 +12,7 @@ import (
 
 // A seal of the sandbox is 40 characters of standard base64: a mark, a digest of what
 // it was put on, and a checksum of both. It keeps no secret and proves no origin; it
-// shows that a client gives back what it was given, byte for byte.
+// shows that a client sends back what it received, byte for byte.
 const (
 	sealMark   = "gwsbx1" // six bytes: eight characters of base64, whatever follows
 	digestSize = 16
@@ -39,7 +39,7 @@ func checksum(raw []byte) []byte {
 	return sum[:checkSize]
 }
 
-// seals counts the seals a conversation gives back.
+// seals counts the seals that a conversation sends back.
 type seals struct{ own, foreign int }
 
 // check verifies every seal. One that begins like a seal of the sandbox but is not

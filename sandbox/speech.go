@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/internal/tokens/content"
 )
 
-// The kinds of output a text model of the sandbox gives.
+// The kinds of output of a text model of the sandbox.
 const (
 	modalityText  = "text"
 	modalityAudio = "audio"
@@ -118,7 +118,7 @@ const (
 	maxTone    = 4_000
 )
 
-// tone returns the samples that stand for a spoken text.
+// tone returns the samples that take the place of a spoken text.
 func tone(text string) []byte {
 	millis := min(max(tokens.Count(text)*toneMillis, minTone), maxTone)
 	n := toneRate * millis / 1000

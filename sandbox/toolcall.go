@@ -22,9 +22,9 @@ import (
 
 // Which tools an answer calls, the first rule that returns any:
 //
-//  1. "Call the tool NAME with {JSON}." gives exactly that call, each such sentence
+//  1. "Call the tool NAME with {JSON}." is exactly that call, each such sentence
 //     its own, in order. It counts only after the turn's tool results, if there are any.
-//  2. Tools whose names stand in the turn's last message (see mentioned), in the order
+//  2. Tools whose names are in the turn's last message (see mentioned), in the order
 //     of the message.
 //  3. The tool the turn's last text fits best (see fit), unless there are tool results.
 //  4. The first tool, where the tool choice demands a call.
@@ -87,7 +87,7 @@ func (c *conversation) freshPrompt() []text {
 	return fresh
 }
 
-// ofLastMessage are those texts that stand in the same message as the last one.
+// ofLastMessage are the texts of the last message.
 // Agents put what their user did not write into messages before it.
 func ofLastMessage(texts []text) []text {
 	for i := len(texts) - 1; i > 0; i-- {
@@ -144,7 +144,7 @@ func named(tools []*genwayv1.Tool, name string) *genwayv1.Tool {
 	return nil
 }
 
-// meant finds a tool by its name, else by the end of it behind that of a namespace
+// meant finds a tool by its name, else by the part of it after the name of a namespace
 // (exec for functions__exec), if no other's ends so.
 func meant(tools []*genwayv1.Tool, name string) *genwayv1.Tool {
 	if t := named(tools, name); t != nil {
@@ -405,8 +405,8 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// mentioned returns where a tool's name stands in a prompt, or -1. A name that cannot
-// be anything else (get_weather, readFile, lookup2) counts wherever it stands as a
+// mentioned returns where a tool's name is in a prompt, or -1. A name that cannot
+// be anything else (get_weather, readFile, lookup2) counts wherever it is a
 // word of its own; a name that is a plain word counts where the prompt speaks of a
 // tool: "the tool read", "read tool", "use read", "`read`".
 func mentioned(prompt, name string) int {

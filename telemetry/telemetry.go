@@ -344,7 +344,7 @@ func (c Config) metrics(ctx context.Context) (sdkmetric.Exporter, error) {
 }
 
 // Serve answers GET /metrics on the listener until ctx ends, and probes: GET /livez with 200,
-// GET /readyz with 200, or 503 with the parts that fail. The bodies are those of the edge.
+// GET /readyz with 200, or 503 with the parts that fail. The bodies are the same as the edge's.
 func (t *Telemetry) Serve(ctx context.Context, listener net.Listener, failing func() []string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { probed(w, nil) })

@@ -149,7 +149,7 @@ func (c *command) core() (gateway.CoreConfig, error) {
 	return config, nil
 }
 
-// certificates are those of the connections to the core; nil is cleartext.
+// certificates are used on connections to the core; nil is cleartext.
 func (c *command) certificates() (*certs.Source, error) {
 	var files certs.Files
 	switch {

@@ -232,7 +232,7 @@ func printXray(stdout io.Writer, x *adminv1.ExplainResponse) {
 	printAnswer(stdout, a)
 }
 
-// printAnswer prints what became of an answer; of a stream that fails, of what came ahead of the failure.
+// printAnswer prints what became of an answer; of a stream that fails, of what came before the failure.
 func printAnswer(stdout io.Writer, a *adminv1.ExplainedAnswer) {
 	if a.GetStream() {
 		fmt.Fprintf(stdout, "events of the upstream: %d, events for the caller: %d\n", a.GetUpstreamEvents(), a.GetCallerEvents())

@@ -58,7 +58,7 @@ type storeFlags struct {
 }
 
 // with runs do on the keys: on a store in the name of the operating system's user, on a
-// server in that of its admin key. The store must exist.
+// server under its admin key's. The store must exist.
 func (f storeFlags) with(ctx context.Context, do func(context.Context, keyring) error) error {
 	return f.on(ctx, f.WithKeys, do)
 }
@@ -161,7 +161,7 @@ func (c *listKeys) owner() string {
 	return *c.Owner
 }
 
-// ownerless are those of the keys that have no owner.
+// ownerless returns the keys that have no owner.
 func ownerless(list iter.Seq2[keys.Key, error]) iter.Seq2[keys.Key, error] {
 	return func(yield func(keys.Key, error) bool) {
 		for key, err := range list {

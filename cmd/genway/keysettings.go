@@ -370,7 +370,7 @@ func setCaptureRedact(s *keys.Settings, text string) error {
 	return nil
 }
 
-// captureLines are those of a key's capturing for `genway keys show`.
+// captureLines are the lines on a key's capturing for `genway keys show`.
 func captureLines(rule *capture.Rule) [][2]string {
 	if rule == nil {
 		return nil
@@ -382,7 +382,7 @@ func captureLines(rule *capture.Rule) [][2]string {
 	return [][2]string{{"captured", fmt.Sprintf("%s until %s, %d bytes a body", share, rule.Until.Format(time.RFC3339), cmp.Or(rule.MaxBytes, capture.DefaultBytes))}, {"redacted", dash(strings.Join(rule.Redact, ","))}}
 }
 
-// summary gives in a few words what a key may do; a dash where it may do everything.
+// summary says in a few words what a key may do; a dash if it may do everything.
 func summary(p keys.Policy) string {
 	var words []string
 	if len(p.Models) > 0 {

@@ -196,7 +196,7 @@ func (t keyTable) rows() iter.Seq2[keyRow, error] {
 			return
 		}
 		header = slices.Clone(header)
-		// What programs for tables put ahead of UTF-8.
+		// The byte order mark that programs for tables write.
 		header[0] = strings.TrimPrefix(header[0], "\ufeff")
 		columns, err := columnsOf(in, header)
 		if err != nil {
@@ -221,7 +221,7 @@ func (t keyTable) rows() iter.Seq2[keyRow, error] {
 	}
 }
 
-// params are those of the rows, from the beginning.
+// params returns the params of the rows, from the beginning.
 func (t keyTable) params() iter.Seq2[keys.CreateParams, error] {
 	return func(yield func(keys.CreateParams, error) bool) {
 		for row, err := range t.rows() {

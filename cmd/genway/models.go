@@ -32,7 +32,7 @@ type listModels struct {
 }
 
 // Run prints a line for each target of each route. Nothing is called: of an upstream that is
-// asked for its models, the pattern of the route stands for them.
+// asked for its models, the pattern of the route is printed for them.
 func (c *listModels) Run(_ context.Context, stdout io.Writer) error {
 	read, err := config.Load(c.Config, os.LookupEnv)
 	if err != nil {

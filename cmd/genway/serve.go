@@ -213,7 +213,7 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 	return true, err
 }
 
-// unwrittenError is of the file of first keys.
+// unwrittenError says that the file of first keys could not be written.
 type unwrittenError struct{ error }
 
 func (e *unwrittenError) Unwrap() error { return e.error }
@@ -276,7 +276,7 @@ func (c *serveCommand) newFirstKeys(made firstKeys) (name string, err error) {
 // firstLinkGood is how long the link of the first start is good.
 const firstLinkGood = time.Hour
 
-// signInLink is the URL by which a link's key signs in. What is behind # is sent to no server.
+// signInLink is the URL by which a link's key signs in. What follows # is sent to no server.
 func signInLink(at, raw string) string { return at + "/sign-in#" + raw }
 
 // keyVariable is the shell's name for the key of a group, as the README has it.
@@ -344,7 +344,7 @@ type welcomeData struct {
 	File string
 	// Console is where the console is; empty for none.
 	Console string
-	// Size is that of the image to ask for.
+	// Size is the size of the image to ask for.
 	Size string
 }
 

@@ -203,7 +203,7 @@ func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
 	if store.IsPostgres(location) || !store.IsPostgres(c.To) {
 		return cli.UsageError{Err: store.ErrCopyDirection}
 	}
-	// A database that cannot be reached is told ahead of the check, which may take minutes.
+	// A database that cannot be reached is reported before the check, which may take minutes.
 	if _, err := store.ReadSchema(ctx, store.Config{Location: c.To}); err != nil {
 		return fmt.Errorf("nothing was copied: %w", err)
 	}

@@ -47,7 +47,7 @@ const (
 	knownFor = time.Hour
 )
 
-// algorithms are those of signatures by public keys. None and those with the client's secret
+// algorithms are the signatures by public keys. None and those with the client's secret
 // (HS256) are no proof of the issuer's.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,

@@ -110,7 +110,7 @@ func (s *Service) change(ctx context.Context, action, subject string) audit.Chan
 	return audit.Change{Time: s.config.Clock().UTC().Truncate(time.Microsecond), Actor: audit.ActorOf(acting(ctx)), Action: action, Subject: subject}
 }
 
-// captureRule reads a rule, which stands at a path. What it may be is for package keys to say.
+// captureRule reads a rule at a path. Package keys validates it.
 func captureRule(from *adminv1.CaptureRule, at string) (*capture.Rule, error) {
 	if from == nil {
 		return nil, nil

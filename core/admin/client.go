@@ -18,7 +18,7 @@ import (
 )
 
 // Client is the keys of a core elsewhere: it does by the Admin service what
-// *keys.Service does on a store. Secrets have no hashes here. Errors are those of the
+// *keys.Service does on a store. Secrets have no hashes here. Errors are as from the
 // service in one line, and *keys.InvalidError where members are at fault.
 type Client struct {
 	Admin adminv1.AdminClient
@@ -151,7 +151,7 @@ func same(a, b protoreflect.Message, field protoreflect.FieldDescriptor) bool {
 	return a.Has(field) == b.Has(field) && a.Get(field).Equal(b.Get(field))
 }
 
-// Rotate gives a key a new secret. Whether that is permitted, the server decides.
+// Rotate replaces the secret of a key. The server decides whether that is permitted.
 func (c Client) Rotate(ctx context.Context, ref string, how keys.Rotation) (keys.Created, error) {
 	resp, err := c.Admin.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: ref, Grace: durationpb.New(how.Grace), SecretSha256: digestBytes(how.Secret), ValidateOnly: how.Dry})
 	if err != nil {
@@ -205,7 +205,7 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 	return raw, key, nil
 }
 
-// ErrUnanswered is of a call that the server may have done: its answer was lost.
+// ErrUnanswered is returned if the server may have done a call, but its answer was lost.
 var ErrUnanswered = errors.New("it is not known whether the server has done it")
 
 // clientError returns the service's error with its own text, and ErrUnanswered where that applies.

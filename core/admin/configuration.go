@@ -21,7 +21,7 @@ const (
 const maxConfiguration = 1 << 20
 
 // Configurator checks, takes and writes the file of the process that is asked. Its errors are
-// *fault.Error values, or those of record, which it calls ahead of a change.
+// *fault.Error values, or come from record, which it calls before a change.
 type Configurator interface {
 	CheckConfiguration(text string) *adminv1.CheckConfigurationResponse
 	ReloadConfiguration(record func() error) (hash string, err error)

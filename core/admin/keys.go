@@ -33,7 +33,7 @@ func (s *Service) CreateKey(ctx context.Context, req *adminv1.CreateKeyRequest) 
 	return &adminv1.CreateKeyResponse{Key: s.message(key), RawKey: raw}, nil
 }
 
-// createParams reads a request that stands at a path: empty, or keys[2] and a point.
+// createParams reads a request at a path: empty, or keys[2] and a point.
 func createParams(req *adminv1.CreateKeyRequest, at string) (keys.CreateParams, error) {
 	of, err := group(req.GetGroup(), at+"group")
 	if err != nil {
@@ -48,7 +48,7 @@ func createParams(req *adminv1.CreateKeyRequest, at string) (keys.CreateParams, 
 	return params, err
 }
 
-// digest reads the digest of a secret, which stands at a path; zero for none.
+// digest reads the digest of a secret at a path; zero for none.
 func digest(from []byte, at string) (d keys.Digest, err error) {
 	if len(from) == 0 {
 		return d, nil
@@ -126,7 +126,7 @@ func (s *Service) UpdateKey(ctx context.Context, req *adminv1.UpdateKeyRequest) 
 // defaultGrace is how long the secret before stays good unless a rotation says.
 const defaultGrace = 24 * time.Hour
 
-// RotateKey gives a key a new secret.
+// RotateKey replaces the secret of a key.
 func (s *Service) RotateKey(ctx context.Context, req *adminv1.RotateKeyRequest) (*adminv1.RotateKeyResponse, error) {
 	if err := named(req.GetKey()); err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func group(g adminv1.Group, param string) (keys.Group, error) {
 	return known, nil
 }
 
-// settings returns a request's settings, which stand at param. What package keys checks
+// settings returns a request's settings, at param. What package keys checks
 // is left to it.
 func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	s := keys.Settings{
@@ -441,7 +441,7 @@ func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) 
 	}, nil
 }
 
-// GetLimits says where a key stands with its limits.
+// GetLimits returns what a key has used of its limits.
 func (s *Service) GetLimits(ctx context.Context, req *adminv1.GetLimitsRequest) (*adminv1.GetLimitsResponse, error) {
 	if err := named(req.GetKey()); err != nil {
 		return nil, err

@@ -1,8 +1,8 @@
-// Package admin is the Admin service: what the administrator's commands do, for
+// Package admin implements the Admin service: what the administrator's commands do, for
 // programs. It turns the contract's messages into calls of core/keys, core/audit and
 // core/ledger, and back; it decides nothing itself.
 //
-// Who may call is decided before it, by core/auth. It must not import core, the
+// Package core/auth decides before it who may call. It must not import core, the
 // gateway or a store.
 package admin
 
@@ -64,7 +64,7 @@ type Explainer interface {
 
 // Topology is what is configured in the process that is asked.
 type Topology interface {
-	// Upstreams are those of the routes, by name.
+	// Upstreams are the routes' upstreams, by name.
 	Upstreams() []*adminv1.Upstream
 	// Routes are in the order in which they are tried.
 	Routes() []*adminv1.Route
@@ -72,7 +72,7 @@ type Topology interface {
 	Configuration() *adminv1.GetConfigurationResponse
 }
 
-// Reporter sums the ledger up, and knows the processes that write it. Its methods are those of
+// Reporter sums the ledger up, and knows the processes that write it. Its methods are as in
 // ledger.Store.
 type Reporter interface {
 	Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error)
@@ -108,7 +108,7 @@ func acting(ctx context.Context) context.Context {
 	return audit.WithActor(ctx, "key:"+call.Of(ctx).Caller.KeyID)
 }
 
-// Reasons of this service, besides those of all.
+// Reasons of this service, besides the reasons of all services.
 const (
 	ReasonKeyNotFound  = "KEY_NOT_FOUND"
 	ReasonKeyAmbiguous = "KEY_AMBIGUOUS"

@@ -1,4 +1,4 @@
-// Package capture has the bodies of those requests that an operator has asked to see. A Rule, of
+// Package capture records the bodies of requests that an operator has asked to see. A Rule, of
 // a key or of a route, says which: a share of them, up to a size, without the members that are
 // redacted, until a time. A Capture collects the bodies of one request. Headers, addresses and
 // queries are never a part of it, since credentials are there.
@@ -82,7 +82,7 @@ type collected struct {
 // Body is one captured body.
 type Body struct {
 	Kind Kind `json:"kind"`
-	// Call is which call of an upstream it is of, from 1; 0 for a body of no call.
+	// Call is the number of the call of an upstream, from 1; 0 for a caller's body.
 	Call int `json:"call,omitzero"`
 	// Upstream is the name of that upstream, and Protocol the name of the protocol that the body is
 	// in; empty is the contract's.
@@ -213,7 +213,7 @@ func (c *Capture) Close() bool {
 	return true
 }
 
-// Release gives back the memory of a closed capture, which has no bodies from then on.
+// Release frees the memory of a closed capture, which has no bodies from then on.
 func (c *Capture) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -401,7 +401,7 @@ func (r *Rule) hits() bool {
 }
 
 // Begin returns the capture of a request to which these rules apply, nil ones among them; nil where
-// none asks for it. The size is that of the first rule that does. What any rule in force redacts is
+// none asks for it. The size is set by the first rule that does. What any rule in force redacts is
 // redacted.
 func Begin(now time.Time, budget *Budget, rules ...*Rule) *Capture {
 	var chosen *Rule

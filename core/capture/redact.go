@@ -40,8 +40,8 @@ func newRedactor(entries []string) *redactor {
 	return r
 }
 
-// body returns a body with the values replaced, up to where it can be understood: what is behind a
-// mistake, or behind the end of a body that is cut, is left out. It reports whether anything was
+// body returns a body with the values replaced, up to where it can be understood: what comes after a
+// mistake, or after the end of a body that is cut, is left out. It reports whether anything was
 // replaced or left out.
 func (r *redactor) body(data []byte, whole bool) (out []byte, redacted bool) {
 	begun := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), " \t\r\n")

@@ -36,9 +36,9 @@ type EntraAuth struct {
 	ClientSecret     string `yaml:"client_secret,omitempty" json:"client_secret,omitempty" jsonschema_description:"The client secret, best as ${NAME} from the environment."`
 	ClientSecretFile string `yaml:"client_secret_file,omitempty" json:"client_secret_file,omitempty" jsonschema_description:"A file with the client secret, read for each token."`
 	TokenFile        string `yaml:"token_file,omitempty" json:"token_file,omitempty" jsonschema_description:"A file with the token of a federated identity, read for each token: AZURE_FEDERATED_TOKEN_FILE of a workload identity."`
-	// Scope is what tokens are for. Default: the provider's, else that of Azure OpenAI.
+	// Scope is what tokens are for. Default: the provider's, else the scope of Azure OpenAI.
 	Scope string `yaml:"scope,omitempty" json:"scope,omitempty" jsonschema_description:"What the tokens are for; default: the provider's, else https://cognitiveservices.azure.com/.default."`
-	// Authority is the address of the directory. Default that of the public cloud.
+	// Authority is the address of the directory. Default: the public cloud's.
 	Authority string `yaml:"authority,omitempty" json:"authority,omitempty" jsonschema_description:"The address of the directory, for sovereign clouds; default https://login.microsoftonline.com."`
 }
 
@@ -98,7 +98,7 @@ type CommandAuth struct {
 	Run []string `yaml:"run" json:"run" jsonschema:"minItems=1" jsonschema_description:"The program and its arguments; no shell is between. It prints the token, an ExecCredential as kubectl's plugins do, or password= and password_expiry_utc= as git credential does."`
 	// Lifetime is how long a token is used that is printed without its end. Default 5m.
 	Lifetime Duration `yaml:"lifetime,omitempty" json:"lifetime,omitempty" jsonschema:"type=string" jsonschema_description:"How long a token is used that is printed without its end; default 5m."`
-	// Header is where the token goes. Default Authorization, behind Bearer.
+	// Header is where the token goes. Default Authorization, after Bearer.
 	Header string `yaml:"header,omitempty" json:"header,omitempty" jsonschema_description:"The header that has the token and nothing else; default Authorization, where the token follows Bearer."`
 }
 
@@ -248,7 +248,7 @@ func (a *CommandAuth) check(all *checks, at string) {
 }
 
 // CheckCommands refuses programs (auth.command) that a text has and the text before it has not, in the same words. A text
-// that comes over a network decides by no other way what the server runs. The error is that of ParseAlone.
+// that comes over a network decides by no other way what the server runs. The error is as in ParseAlone.
 func CheckCommands(file string, text, before []byte) error {
 	commands := func(c *Config) map[string][]string {
 		runs := map[string][]string{}

@@ -1,11 +1,11 @@
-// Package config is what an operator writes: which upstreams there are and which
-// models go to which of them. It is one YAML file, read strictly; without one, only
+// Package config reads and validates the configuration file: which upstreams there are and which
+// models go to which of them. The file is YAML, decoded strictly; without it, only
 // the sandbox answers.
 //
 // The structs are the file's schema: their tags name the keys, their comments say
 // what they mean. The package must not import the packages it configures, but for
 // core/limit, which defines money and periods, core/capture, which defines what may be captured
-// and reads the keys of it, and core/upstream/provider, which is data.
+// and reads its keys, and core/upstream/provider, which is data.
 package config
 
 import (
@@ -67,7 +67,7 @@ type Upstream struct {
 	// bare host. Not for generation and sandbox. With a provider it may be left out, or be
 	// another host (https://host).
 	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"What the protocol's own SDK takes as its base URL: https://host/v1 for chat, responses and images, https://host for messages and generatecontent."`
-	// Path takes the place of the protocol's path and version behind BaseURL; / adds none.
+	// Path takes the place of the protocol's path and version after BaseURL; / adds none.
 	Path string `yaml:"path,omitempty" json:"path,omitempty" jsonschema_description:"What to call behind base_url instead of the protocol's own path (chat/completions); for generatecontent the path of the models."`
 	// Query goes with every call.
 	Query map[string]string `yaml:"query,omitempty" json:"query,omitempty" jsonschema_description:"Members of the query of every call, as api-version."`
@@ -166,7 +166,7 @@ type Route struct {
 	// not, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
 	// Deadline is how long a request may take in all, retries and fallback included;
-	// without it, no bound but those of the upstreams. Each target must begin its answer
+	// without it, only the upstreams' bounds apply. Each target must begin its answer
 	// within its share of what is left.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long a request may take in all, retries and fallback included; each target must begin its answer within its share."`
 	// DropTools has no effect: a target that lacks a hosted tool is not offered it, whatever

@@ -44,14 +44,14 @@ type Allowance struct {
 	Budgets []string `yaml:"budgets,omitempty" json:"budgets,omitempty" jsonschema_description:"Dollars a day or a month of UTC: 5/day, 12.50/month."`
 }
 
-// OwnerLimits are those of owners.
+// OwnerLimits are the limits of owners.
 type OwnerLimits struct {
 	// Owner is a name or a glob; each owner it matches is bounded by itself.
 	Owner     string `yaml:"owner" json:"owner" jsonschema_description:"An owner's name, or a glob: each owner it matches has the limits for itself."`
 	Allowance `yaml:",inline"`
 }
 
-// ModelLimits are those of models.
+// ModelLimits are the limits of models.
 type ModelLimits struct {
 	// Model is a name or a glob; all models it matches share the limits.
 	Model        string `yaml:"model" json:"model" jsonschema_description:"A model's name as callers write it, or a glob: all models it matches share the limits."`

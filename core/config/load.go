@@ -27,7 +27,7 @@ type Errors = strict.Errors //nolint:errname // a list, as its original
 // a name that is not set is an error, $$ is a dollar sign. Unknown keys, wrong types
 // and references to nothing are *Error values, all of them together Errors.
 //
-// Without getenv, placeholders stand as they are, and what depends on their values is not
+// Without getenv, placeholders stay as they are, and what depends on their values is not
 // checked; nor are files that are missing a mistake. Such a configuration is only for
 // checking.
 //
@@ -49,7 +49,7 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	return parse(file, text, getenv, true)
 }
 
-// ParseAlone is Parse without an environment, and without reading what the text names: its errors are of the text alone.
+// ParseAlone is Parse without an environment, and without reading the files that the text names: its errors are about the text alone.
 func ParseAlone(file string, text []byte) (*Config, error) { return parse(file, text, nil, false) }
 
 func parse(file string, text []byte, getenv func(string) (string, bool), files bool) (*Config, error) {
@@ -145,7 +145,7 @@ func (x *expander) Visit(node ast.Node) ast.Visitor {
 	return x
 }
 
-// readFiles reads the files that keys and certificates are kept in. The error joins those of all files.
+// readFiles reads the files that keys and certificates are kept in. The error joins the errors of all files.
 func readFiles(config *Config) error {
 	var all checks
 	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {

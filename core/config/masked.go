@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// masked stands for a value that may be a secret.
+// masked replaces a value that may be a secret.
 const masked = "(masked)"
 
 // secrets are the keys whose values may be secrets, with all that is below them.
@@ -205,7 +205,7 @@ type Member struct {
 	// stay as they are. An empty list or mapping is [] or {}.
 	Value string
 	Line  int
-	// Variables are those of the environment that the value names. Referred says that it is nothing but
+	// Variables are the environment variables that the value names. Referred says that it is nothing but
 	// their values.
 	Variables []string
 	Referred  bool

@@ -108,7 +108,7 @@ func takes(kind, name string) bool {
 	return s != nil && s.May&setting.Set != 0 && s.Of(p.ID).Lost == "" && s.Of(p.ID).Refused == ""
 }
 
-// check demands that the overrides are of parameters that upstreams of the kind have,
+// check demands that upstreams of the kind have the parameters that are overridden,
 // do not contradict each other, and give values that can be.
 func (o Overrides) check(all *checks, at, kind string) {
 	done := map[string]string{}

@@ -218,13 +218,13 @@ func onlyHost(base string) bool {
 	return err == nil && given.Host != "" && strings.Trim(given.Path, "/") == "" && given.RawQuery == "" && given.Fragment == ""
 }
 
-// label reports whether a text is letters, digits, dots, dashes and underscores, or stands
+// label reports whether a text is letters, digits, dots, dashes and underscores, or a placeholder
 // for a variable that is not known.
 func label(text string) bool {
 	return strings.Contains(text, "${") || strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789.-_:") == ""
 }
 
-// ownPaths returns the paths that are called behind a base, by kind.
+// ownPaths returns the paths that are called below a base, by kind.
 func ownPaths(kind string) []string {
 	var paths []string
 	p := protocol.ByKind(kind)
@@ -403,7 +403,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 // refuses many of them.
 func (c Concurrency) Adapts() bool { return c.Adaptive == nil || *c.Adaptive }
 
-// tokenCharacters are those of a header's name, by RFC 9110, in lower case.
+// tokenCharacters are the characters of a header's name (RFC 9110), in lower case.
 const tokenCharacters = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"
 
 // NoProxy is the proxy that is none.
@@ -458,7 +458,7 @@ func (u Upstream) checkCertificates(all *checks, at string) {
 	}
 }
 
-// certificateError is of the client certificate.
+// certificateError is an error of the client certificate.
 type certificateError struct{ error }
 
 // TLSConfig returns how connections to the upstream are encrypted, as far as the file

@@ -21,7 +21,7 @@ import (
 // Sandbox is the name of the upstream that is always there.
 const Sandbox = "sandbox"
 
-// Protocols returns the callers a route may be limited to: those of the registered protocols,
+// Protocols returns the protocols of callers that a route may be limited to: the registered ones,
 // and direct ones.
 func Protocols() []string { return append(protocol.Kinds(), protocol.Direct.Kind) }
 
@@ -31,7 +31,7 @@ func Strategies() []string { return []string{"weight", "least_busy", "fastest"} 
 // Mistakes are reported with their place.
 var wrong, quoted = strict.Wrong, strict.Quoted
 
-// maxWeight bounds a target's weight, so that those of a route can be added.
+// maxWeight bounds a target's weight, so that the weights of a route can be added.
 const maxWeight = 1_000_000
 
 // checks collects what is wrong.
@@ -80,7 +80,7 @@ func (u Upstream) target() (target.Target, error) {
 	return to, err
 }
 
-// printable reports whether a name can stand in logs, metrics and tables.
+// printable reports whether a name can be written in logs, metrics and tables.
 func printable(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) })
 }
@@ -279,7 +279,7 @@ func (c *Config) ahead() ahead {
 	return all
 }
 
-// shadowing reports whether routes ahead of one match all that it does, and which they are, in words.
+// shadowing reports whether routes before one match all that it does, and which they are, in words.
 func (c *Config) shadowing(route int, ahead ahead) (by string, all bool) {
 	protocols := c.Routes[route].Protocols
 	if len(protocols) == 0 {
@@ -291,7 +291,7 @@ func (c *Config) shadowing(route int, ahead ahead) (by string, all bool) {
 		if m == nil {
 			return "", false // a mistake, which is reported as such
 		}
-		// A star of the later pattern stands for any text, so that only a star can match it. The route
+		// A star of the later pattern matches any text, so that only a star can match it. The route
 		// itself is among those that do.
 		n := m.index.First(c.Routes[route].Model, nil)
 		if n < 0 || m.routes[n] >= route {

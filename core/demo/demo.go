@@ -46,7 +46,7 @@ const (
 
 const (
 	week = 7 * 24 * time.Hour
-	// batch is the number of rows of one write. It is larger than that of a core, as no request waits
+	// batch is the number of rows of one write. It is larger than a core's, as no request waits
 	// for the write.
 	batch = 2048
 	// slowStore is how long the store may take for a write.

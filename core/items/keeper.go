@@ -3,7 +3,7 @@
 //
 // The vendor stores responses and resolves such references itself. Upstreams of other
 // protocols store nothing, and the identifiers of their items are Genway's, so Genway must
-// know what they stand for. A Keeper keeps each item in the store that all cores share,
+// know what they refer to. A Keeper keeps each item in the store that all cores share,
 // encrypted by a key that is made of the item's identifier: only the caller has that, so
 // neither the store nor a copy of it can be read without the caller's own requests. An item
 // belongs to the API key it was given to.

@@ -132,7 +132,7 @@ func (r *record) answer() (Principal, error) {
 }
 
 // changed has a key that this service has changed compared with the store before it is
-// accepted, and forgets those of its secrets that it has no more, without asking: the store
+// accepted, and forgets the secrets that it has no more, without asking: the store
 // may have failed since. No question to the store can bring them back: one that began before
 // the change has ended when the turn is ours.
 func (s *Service) changed(before, after []Secret) {
@@ -162,7 +162,7 @@ type table struct {
 	policies map[policyDigest]*policy
 }
 
-// shards spread the readers' locks. A shard is of the secrets whose hashes have the same
+// shards spread the readers' locks. A shard has the secrets whose hashes have the same
 // low bits in their first byte.
 const shards = 64
 
@@ -174,7 +174,7 @@ type shard struct {
 
 // record is what is known of a secret. It does not change, but for checked.
 type record struct {
-	// text is the key's id, its name and its owner, one behind the other.
+	// text is the key's id, its name and its owner, one after the other.
 	text      string
 	group     Group
 	policy    *policy
@@ -297,17 +297,17 @@ func (r *record) principal() Principal {
 // A nil *Policy is a zero one. Stores keep it as JSON with the names below.
 type Policy struct {
 	// Models are the models the key may name, as callers name them: names, or globs
-	// in which each * stands for any run of characters. Empty is all.
+	// in which each * matches any run of characters. Empty is all.
 	Models []string `json:"models,omitzero"`
 	// Addresses are where callers may call from: masked, and never IPv4-mapped.
 	// Empty is anywhere.
 	Addresses []netip.Prefix `json:"addresses,omitzero"`
 	// Certificates are the client certificates of which callers must show one, as
-	// ParseCertificate gives them. Empty asks for none.
+	// ParseCertificate returns them. Empty asks for none.
 	Certificates []string `json:"certificates,omitzero"`
 	// Limits bound the rate and the spending.
 	Limits limit.Limits `json:"limits,omitzero"`
-	// Priority says whether the key's requests are refused ahead of others when there are
+	// Priority says whether the key's requests are refused before others when there are
 	// more than can be served: PriorityBatch; empty is interactive.
 	Priority string `json:"priority,omitzero"`
 	// Strict has a request refused that would lose a member on its way to the

@@ -18,7 +18,7 @@ type follower struct {
 	// begun says that there is a position, from which on changes are followed.
 	begun    bool
 	position Position
-	// behind says that there were more changes than one question is about.
+	// behind says that there were more changes than one query reads.
 	behind bool
 	// whole says that all keys were read, up to place until then.
 	whole bool
@@ -132,7 +132,7 @@ func (s *Service) within(ctx context.Context, do func(context.Context) error) er
 }
 
 // follow takes over a page of what has changed. The version is read before the changes: what
-// changes in between is taken over now, and the next look begins ahead of it.
+// changes in between is taken over now, and the next look begins before it.
 func (s *Service) follow(ctx context.Context, began time.Duration) error {
 	f := &s.follower
 	version, err := s.store.Version(ctx)
@@ -171,7 +171,7 @@ func (s *Service) follow(ctx context.Context, began time.Duration) error {
 	return nil
 }
 
-// all is the position behind all secrets that a change of that number is about.
+// all is the position after all secrets of the change with that number.
 func all(number int64) Position {
 	p := Position{Number: number}
 	for i := range p.Hash {

@@ -1,4 +1,4 @@
-// Package keys is what Genway knows about its callers' keys: how one is written,
+// Package keys manages the callers' API keys: how one is written,
 // which group it serves, who holds it, what it may do, and whether it is good right
 // now.
 //
@@ -144,7 +144,7 @@ type Principal struct {
 	Name string
 	// Owner is the key's owner, possibly empty.
 	Owner string
-	// Policy is the key's: shared and never written to; Authenticate never gives nil.
+	// Policy is the key's: shared and never written to; Authenticate never returns nil.
 	Policy *Policy
 }
 
@@ -180,7 +180,7 @@ var (
 
 // A NameTakenError is a name that another live key of the group has.
 type NameTakenError struct {
-	// Key is the id of the key that cannot have the name, By that of the key that has it.
+	// Key is the id of the key that cannot have the name, By the id of the key that has it.
 	Key, By string
 	// Index is which of the keys that were to be made Key is, from 0.
 	Index int
@@ -209,8 +209,8 @@ type Store interface {
 	// it did. Of any number of callers at once one gets true.
 	CreateFirst(ctx context.Context, keys []Key, changes []audit.Change) (bool, error)
 	// Update has change alter the key of that id, writes all of it but its id,
-	// group and time of creation, and appends what change gives. No other change of
-	// the key comes in between. Nothing is written where change gives no entries,
+	// group and time of creation, and appends the entries that change returns. No other change of
+	// the key comes in between. Nothing is written if change returns no entries,
 	// or an error, which is returned as it is. change may run more than once, and
 	// must not use the store. ErrNotFound when no key has the id, a *NameTakenError when
 	// it is given a name as Create refuses it; names that are the same already stay.
@@ -221,18 +221,18 @@ type Store interface {
 	// the same age, by id. ErrNotFound when query.After is no key's id.
 	List(ctx context.Context, query Query) ([]Key, error)
 	// Version is a number that grows with every change of what the methods of this
-	// interface return, by whichever process. It stands still while nothing changes and is
+	// interface return, by whichever process. It stays the same while nothing changes and is
 	// cheap to ask. It is never negative, and smaller than before only where the store was
 	// put back to an earlier state.
 	Version(ctx context.Context) (int64, error)
-	// Changed returns up to limit secrets whose keys have changed behind a position, in the
+	// Changed returns up to limit secrets whose keys have changed after a position, in the
 	// order of their last changes. A reader that reads until there are none has missed no
 	// change up to the version of when it began: numbers become visible in their order.
 	Changed(ctx context.Context, after Position, limit int) ([]Position, error)
 	// Holders returns who holds these secrets, in any order; of keys that are revoked and
 	// of secrets that no key has, nothing. It may return other secrets of the same keys.
 	Holders(ctx context.Context, hashes []Digest) ([]Holder, error)
-	// Holding returns who holds secrets, the oldest keys first, of up to limit keys behind
+	// Holding returns who holds secrets, the oldest keys first, of up to limit keys after
 	// a place, and the place of the last of them: the same place where there are no more.
 	Holding(ctx context.Context, after Place, limit int) ([]Holder, Place, error)
 }
@@ -258,7 +258,7 @@ type Query struct {
 	After string
 	// Limit is how many keys a page has at most. Above 0.
 	Limit int
-	// Group and Owner, unless they are empty, are those of all keys of the page.
+	// Group and Owner, unless they are empty, select the keys of the page.
 	Group Group
 	Owner string
 	// LiveAt, unless it is zero, leaves out keys that are revoked or have expired by then.
@@ -266,13 +266,13 @@ type Query struct {
 }
 
 // Position is a secret and the number of the last change of its key. The zero value is
-// ahead of all.
+// before all.
 type Position struct {
 	Number int64
 	Hash   Digest
 }
 
-// Place is where a reader of all keys is. The zero value is ahead of all.
+// Place is where a reader of all keys is. The zero value is before all.
 type Place struct {
 	CreateTime time.Time
 	ID         string

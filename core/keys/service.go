@@ -324,7 +324,7 @@ var (
 	ErrExpired = errors.New("the key has expired")
 )
 
-// MaxGrace is how long a secret can stay good behind its successor.
+// MaxGrace is how long a secret can stay good after it was replaced.
 const MaxGrace = 90 * 24 * time.Hour
 
 // listPage is how many keys All reads at once.

@@ -52,7 +52,7 @@ type SessionParams struct {
 	Link bool
 	// Lifetime is up to MaxSession; 0 is MaxSession, and 15 minutes for a link.
 	Lifetime time.Duration
-	// Drawn is that of CreateParams.
+	// Drawn is as in CreateParams.
 	Drawn Drawn
 }
 
@@ -96,7 +96,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 				return Created{}, fmt.Errorf("start session: %w", err)
 			}
 			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
-		case ConsoleSession: // its links and sessions are those of the key that signed in, and end with that
+		case ConsoleSession: // its links and sessions belong to the key that signed in, and end with that
 			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
 		}
 		descend(&with, by.Settings)

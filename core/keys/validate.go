@@ -189,7 +189,7 @@ func checkExpiry(v *violations, expire *time.Time, now time.Time) {
 }
 
 // ParseAddress reads an address a key may be used from: an IP address or a CIDR
-// block without bits behind its length. IPv4 in its IPv6 form becomes IPv4.
+// block without bits after its length. IPv4 in its IPv6 form becomes IPv4.
 func ParseAddress(text string) (netip.Prefix, error) {
 	addr, err := netip.ParseAddr(text)
 	if err == nil {
@@ -269,7 +269,7 @@ const maxCertificateLength = 512
 // ParseCertificate reads what identifies a client certificate, and returns it in its canonical
 // form: a name of its subjectAltName as dns:NAME, uri:URI or email:ADDRESS, or its
 // fingerprint as sha256: and 64 hexadecimal digits, with colons between them or without.
-// Names are whole: a * stands for itself in none, so it is refused.
+// Names are whole: no name contains a *, so it is refused.
 func ParseCertificate(text string) (string, error) {
 	kind, name, ok := strings.Cut(text, ":")
 	kind = strings.ToLower(kind)
@@ -318,7 +318,7 @@ func plainName(kind, name string) (string, error) {
 }
 
 // AllowsCertificate reports whether a caller may call that has shown a certificate of those
-// names, as ParseCertificate gives them; none were shown without a certificate.
+// names, as ParseCertificate returns them; none were shown without a certificate.
 func (p *Policy) AllowsCertificate(names []string) bool {
 	return p == nil || len(p.Certificates) == 0 ||
 		slices.ContainsFunc(names, func(name string) bool { return slices.Contains(p.Certificates, name) })

@@ -117,7 +117,7 @@ const (
 
 // Entry is one request in the ledger.
 type Entry struct {
-	// Number identifies a request among those of one process.
+	// Number identifies a request among the requests of one process.
 	Number int64
 	Request
 	Result
@@ -220,7 +220,7 @@ type storedCharge struct {
 	Used map[string]int64 `json:"usage,omitzero"` // by the names of Kinds
 }
 
-// Charge sets the usage and the cost to the sums of charges, of which the first is that of the answer, and keeps them.
+// Charge sets the usage and the cost to the sums of charges, of which the first is the answer's, and keeps them.
 func (r *Result) Charge(charges []Charge) {
 	r.Usage, r.Cost, r.Price, r.Unpriced, r.Charges = Usage{}, 0, "", false, ""
 	if len(charges) == 0 {
@@ -288,7 +288,7 @@ type Quantities[T any] struct {
 	// Input includes what was read from or written to a cache, Output includes thinking.
 	Input  T `yaml:"input,omitempty"`
 	Output T `yaml:"output,omitempty"`
-	// CacheRead and CacheWrite are parts of Input. CacheWrite is of every lifetime.
+	// CacheRead and CacheWrite are parts of Input. CacheWrite includes every lifetime.
 	CacheRead  T `yaml:"cache_read,omitempty"`
 	CacheWrite T `yaml:"cache_write,omitempty"`
 	// CacheWrite30m, CacheWrite1h and CacheWrite12h are the parts of CacheWrite that are kept that
@@ -327,7 +327,7 @@ func (q *Quantities[T]) At(k *Kind) *T { return q.values()[k.index] }
 
 // Kind is one kind of thing that requests use.
 type Kind struct {
-	// Name is that of its column and of its figure in reports: cache_read_tokens.
+	// Name is the name of its column and of its figure in reports: cache_read_tokens.
 	Name string
 	// Title is its heading in tables that people read; empty for a detail that only exports have.
 	Title string

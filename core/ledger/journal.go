@@ -79,7 +79,7 @@ func openJournal(dir string, o owner) (*journal, error) {
 	return j, nil
 }
 
-// allocate writes the header of a file, and zeros in the room behind it.
+// allocate writes the header of a file, and zeros in the room after it.
 func allocate(file *os.File, o owner) error {
 	if _, err := file.WriteAt(o.append([]byte(journalMagic)), 0); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (j *journal) remove() {
 var errNoJournal = errors.New("not a journal of the ledger")
 
 // readJournal returns the entries of a file, in the order they were written, and whether it is
-// whole: whether the record of length 0 follows them. It reads nothing behind a record that is
+// whole: whether the record of length 0 follows them. It reads nothing after a record that is
 // damaged, whose length may be wrong.
 func readJournal(path string) (from owner, entries []*Entry, whole bool, err error) {
 	text, err := os.ReadFile(path) //nolint:gosec // one of journalPattern
@@ -221,7 +221,7 @@ func readJournal(path string) (from owner, entries []*Entry, whole bool, err err
 	return from, entries, whole, nil
 }
 
-// removed reports whether an error is of a file that was removed.
+// removed reports whether an error says that a file was removed.
 func removed(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // texts are an entry's texts, in the order of a record. Outcomes and sources are texts, too.
@@ -342,11 +342,11 @@ type Recoverer interface {
 	Recover(ctx context.Context, process int64, began time.Time, entries []*Entry) error
 }
 
-// ErrForeign is an error of Recover: the journal is of another database.
+// ErrForeign is returned by Recover if the journal belongs to another database.
 var ErrForeign = errors.New("ledger: the journal is of another database")
 
 // recover writes what the journals of others have: a process that was killed left in it
-// what its store did not have. It removes those of processes that are dead. That of one
+// what its store did not have. It removes the journals of processes that are dead. The journal of one
 // that lives may be read as well, since writing an entry again changes nothing.
 func (r *Recorder) recover(ctx context.Context, every bool) {
 	store, ok := r.config.Store.(Recoverer)
@@ -396,7 +396,7 @@ func (r *Recorder) recover(ctx context.Context, every bool) {
 const damaged = ".damaged"
 
 // discard removes the journal of a dead process, whose entries the store has, or renames it if it
-// is damaged behind them. A process that is killed while it writes an entry leaves such a file too;
+// is damaged after them. A process that is killed while it writes an entry leaves such a file too;
 // that request had not been admitted, or its answer had not ended.
 func (r *Recorder) discard(path string, recovered int, whole bool) {
 	if whole {

@@ -41,7 +41,7 @@ type Config struct {
 	OnAside func()
 	// OnFailure, if set, is called for each write that fails. It must return at once.
 	OnFailure func()
-	// Node, if set, gives what this process reports of itself with each heartbeat, every 2 s. It
+	// Node, if set, returns what this process reports of itself with each heartbeat, every 2 s. It
 	// must return at once.
 	Node func() Node
 	// Clock is time.Now unless set.
@@ -131,7 +131,7 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 	return r, nil
 }
 
-// Process is the name of this process in the ledger: that of its Spend.
+// Process is the name of this process in the ledger, as in Spend.
 func (r *Recorder) Process() string {
 	return ProcessName(r.owner.process, time.UnixMicro(r.owner.began))
 }
@@ -321,7 +321,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	r.mu.Lock()
 	b := r.pending
 	select {
-	case r.wake <- struct{}{}: // an empty batch is behind the one that is being written
+	case r.wake <- struct{}{}: // an empty batch follows the one that is being written
 	default:
 	}
 	r.mu.Unlock()
@@ -402,7 +402,7 @@ func (r *Recorder) take() *batch {
 }
 
 // flush writes what has gathered, however long it takes: a store that fails is tried
-// again until ctx ends. The error is of entries that are lost then. Entries that the store
+// again until ctx ends. The error says which entries are lost then. Entries that the store
 // refuses are set aside.
 func (r *Recorder) flush(ctx context.Context) error {
 	b := r.take()
@@ -521,7 +521,7 @@ func (r *Recorder) end(ctx context.Context) error {
 	return nil
 }
 
-// errLate is of a write that the end of the process did not wait for.
+// errLate says that the end of the process did not wait for a write.
 var errLate = fmt.Errorf("the %s that the last writes have are over", endWithin)
 
 // late returns errLate for the error of a write that the end has broken off. Those who end the process would take that
@@ -553,7 +553,7 @@ const (
 	asideAtOnce = 16
 )
 
-// ErrRefused is an error of Store.Write that is of what the entries hold, not of the
+// ErrRefused: the store refuses the entries for what they hold, and not for the state of the
 // state of the store: the same entries fail again, others may be written.
 var ErrRefused = errors.New("ledger: the store refuses an entry")
 

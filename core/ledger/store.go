@@ -30,7 +30,7 @@ type Store interface {
 	// Write adds the entries that are new and closes those that are open. What is
 	// closed stays as it is, but for Interrupted: another process may have taken this
 	// one for dead, and the process that ran the request knows better. An error that is ErrRefused
-	// is of what one of the entries holds, any other of the store.
+	// says that the store refuses what an entry holds; any other is the store's.
 	Write(ctx context.Context, process int64, entries []*Entry) error
 	// Beat records a heartbeat of a process and what it is, and closes as Interrupted the open
 	// entries of processes without a heartbeat since dead. It reports how many it closed.
@@ -53,7 +53,7 @@ type Store interface {
 	// where there are no entries.
 	Report(ctx context.Context, query Query) ([]Row, error)
 	// Spent sums up what entries cost that began on since's day, of UTC, or later, by key,
-	// owner and process, in that order, without reading the entries: those of one key, of one owner if
+	// owner and process, in that order, without reading the entries: of one key, of one owner if
 	// keyID is empty, of all if both are. The time that one takes does not grow with the number of others. Not counted are
 	// entries that are open or interrupted, and what was pruned more than a month after. Rows whose cost is 0 may be
 	// left out.
@@ -85,7 +85,7 @@ type View interface {
 	Walk(ctx context.Context, since, until time.Time) iter.Seq2[*Entry, error]
 	// Rolled returns the sums that reports of a day, of UTC, are made of instead of its entries.
 	Rolled(ctx context.Context, day time.Time) ([]Rolled, error)
-	// Report is that of the Store.
+	// Report is as in Store.
 	Report(ctx context.Context, query Query) ([]Row, error)
 }
 
@@ -109,7 +109,7 @@ type Spend struct {
 // Dimension is what a report has a row for each of.
 type Dimension string
 
-// The dimensions. Days and hours are those of UTC in which requests began; models are those
+// The dimensions. Days and hours are in UTC, and are when requests began; models are those
 // asked for, served models those that answered. Of what was pruned no hour is known: its value by
 // hour is the day's.
 const (
@@ -168,7 +168,7 @@ type Query struct {
 
 // Row is one line of a report: how many requests, by outcome, and what they used.
 type Row struct {
-	// Values are those of the query's dimensions: the key's id, the owner, the model, the
+	// Values are by the query's dimensions: the key's id, the owner, the model, the
 	// day (2006-01-02), the hour (2006-01-02T15), the protocol, the upstream; empty for requests that have none.
 	Values                                             []string
 	Requests, OK, Failed, Cancelled, Interrupted, Open int64
@@ -227,7 +227,7 @@ func RowOf(e *Entry) Row {
 }
 
 // Position is the place of an entry among those that are listed: by Start, then by process and
-// number. The zero Position is that of the newest.
+// number. The zero Position is the newest entry's.
 type Position struct {
 	// Start is in microseconds since 1970.
 	Start           int64
@@ -248,7 +248,7 @@ type Filter struct {
 	Kind, Reason                   string
 	// WithoutKind means those that have no Kind.
 	WithoutKind bool
-	// Lost means those that lost a member, Retried those of more than one call.
+	// Lost means requests that lost a member, Retried requests with more than one call.
 	Lost, Retried bool
 }
 
@@ -269,7 +269,7 @@ type Page struct {
 // Searcher finds entries. Its methods read a bounded part of the entries each, so that none of
 // them takes long, however many there are.
 type Searcher interface {
-	// Search lists entries from the newest, or from behind a position on, at most size. Where
+	// Search lists entries from the newest, or after a position, at most size. Where
 	// few match it returns fewer, or none, with a Next.
 	Search(ctx context.Context, filter Filter, after *Position, size int) (Page, error)
 	// Find returns one entry; nil where there is none.
@@ -374,7 +374,7 @@ type FailureCount struct {
 
 // Failures are counts of failed requests.
 type Failures struct {
-	// Counts are by upstream; those of one upstream are the most frequent kind first.
+	// Counts are by upstream, and within an upstream by frequency.
 	Counts []FailureCount
 	// From is the start of the earliest request that was counted, where not all were; zero otherwise.
 	From time.Time
@@ -397,11 +397,11 @@ func FirstEventBound(i int) (bound time.Duration, ok bool) {
 
 // FirstEvents sums up the times from the start of requests to the first events of their streams.
 type FirstEvents struct {
-	// Known is how many requests this is of, those without a first event included. Of the other
+	// Known is how many requests were counted, also without a first event. Of the other
 	// requests of a row nothing is known: they were summed up by a version that did not count
 	// first events.
 	Known int64
-	// Sum is of all times, in microseconds. It saturates.
+	// Sum is the sum of all times, in microseconds. It saturates.
 	Sum int64
 	// Buckets count the requests that had a first event, by the time to it.
 	Buckets [FirstEventBuckets]int64

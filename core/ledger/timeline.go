@@ -12,7 +12,7 @@ type Timeline struct {
 	// limits and its cost were booked.
 	Admitted, Settled time.Duration
 	// Limits is when the limits were asked, within the admission; Route is when the route and its
-	// targets were chosen, behind it. Both are zero where that did not happen, and in what older
+	// targets were chosen, after it. Both are zero where that did not happen, and in what older
 	// versions wrote.
 	Limits, Route Stage
 	// Attempts are those at targets, in their order.
@@ -25,7 +25,7 @@ type Stage struct{ Begin, End time.Duration }
 // Attempt is one attempt at a target, with its retries. A time is 0 for what did not happen,
 // or is not known.
 type Attempt struct {
-	// Upstream was asked for Model in Protocol, whose name is that of Request.Protocol.
+	// Upstream was asked for Model in Protocol, named as in Request.Protocol.
 	Upstream, Protocol, Model string
 	// Connected and Headers are when the last call had a connection, and the head of its
 	// answer; FirstEvent is when the first bytes of a stream's content came, Released when they
@@ -34,7 +34,7 @@ type Attempt struct {
 	// Calls is how often the upstream was called, Status the last call's over HTTP.
 	Calls  int64
 	Status int
-	// Kind and Reason are those of the failure; empty for success.
+	// Kind and Reason describe the failure; empty for success.
 	Kind, Reason string
 }
 
@@ -45,7 +45,7 @@ const (
 	maxTimeline = 8 << 10
 	// timelineVersion begins the text.
 	timelineVersion = '1'
-	// same stands for the text that the entry has already.
+	// same replaces the text that the entry has already.
 	same = "="
 )
 
@@ -135,7 +135,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// base is that of the numbers.
+// base is the numbers' base.
 const base = 36
 
 func appendNumber(b []byte, n int64) []byte {

@@ -25,7 +25,7 @@ func (s Scope) String() string { return [...]string{"key", "owner", "model"}[s] 
 // Bounds are Limits with the budgets by period, so that they need no memory of their
 // own.
 type Bounds struct {
-	// Figures are those of Kinds, by metric. 0 is no bound.
+	// Figures are the bounds by metric, as in Kinds. 0 is no bound.
 	Figures [Money]int64
 	// Budgets are in nano-dollars: of the day, of the month. 0 is no bound.
 	Budgets [2]int64
@@ -67,7 +67,7 @@ func (b Bounds) or(others Bounds) Bounds {
 	return b
 }
 
-// Figure is the bound of a metric; of money, that of the period. 0 is no bound.
+// Figure is the bound of a metric; of money, the period's budget. 0 is no bound.
 func (b Bounds) Figure(metric Metric, period Period) int64 {
 	if metric == Money {
 		return b.Budgets[period.place()]
@@ -98,7 +98,7 @@ type Claim struct {
 
 	// What follows is the store's.
 
-	// ID identifies a claim among those of several processes.
+	// ID identifies a claim among the claims of several processes.
 	ID string
 	// Holds are what is held of the subjects' rates that are settled.
 	Holds [maxSubjects]Holds
@@ -144,7 +144,7 @@ func (h Hold) plus(charge int64, m Meter) Hold {
 
 const maxSubjects = 3
 
-// Figures are where a caller stands with a limit a minute.
+// Figures are what a caller has left of a limit a minute.
 type Figures struct {
 	// Limit is 0 where there is none.
 	Limit, Remaining int64
@@ -198,7 +198,7 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 	// Share is how much of Limit this core admits by itself while the store that cores share
 	// does not answer; 0 while it does, and Limit is admitted.
 	Share int64
-	// Period and End are those of a budget; there is no End to wait for where Never is set.
+	// Period and End belong to a budget; there is no End to wait for where Never is set.
 	Period Period
 	End    time.Time
 	// Held reports that the budget is not spent: requests under way hold what the

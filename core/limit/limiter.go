@@ -49,7 +49,7 @@ func New(store Store, rules Rules) *Limiter {
 func (l *Limiter) Swap(rules Rules) { l.rules.Store(rules.compile()) }
 
 // A Reservation is one request's part of the limits. Its methods are for one goroutine
-// at a time, but for Settle; those of a nil Reservation do nothing.
+// at a time, but for Settle; on a nil Reservation they do nothing.
 type Reservation struct {
 	store Store
 	rules *rules
@@ -153,14 +153,14 @@ type Gauge struct {
 	// Scope and ID name the subject of the limit: the key's identifier or the owner's name.
 	Scope Scope
 	ID    string
-	// Metric is what it bounds; Period is that of a budget.
+	// Metric is what it bounds; Period is the period of a budget.
 	Metric Metric
 	Period Period
 	// Most is the limit's figure; of money, in nano-dollars.
 	Most int64
 	// Used is what is used of it now: requests and tokens that the meter has not given back
 	// yet, rounded up and at most Most, or requests under way. It holds where Known is set, which
-	// it never is of budgets: the ledger knows what was spent.
+	// it never is for budgets: the ledger knows what was spent.
 	Used  int64
 	Known bool
 }
@@ -183,7 +183,7 @@ func (a *State) Use(of *Subject, now int64) Use {
 }
 
 // Gauges returns the limits of a key and of its owner, and takes nothing of them. While a store that
-// cores share does not answer, no use is known. Other errors are those of ctx. A nil Limiter
+// cores share does not answer, no use is known. Other errors come from ctx. A nil Limiter
 // has no limits.
 func (l *Limiter) Gauges(ctx context.Context, who Who) ([]Gauge, error) {
 	if l == nil {

@@ -204,7 +204,7 @@ const Dollar = 1_000_000_000
 // floating point, which holds integers up to 2^53.
 const maxDollars = 9_000_000
 
-// ParseMoney reads dollars: digits, and up to nine more behind a point: "12.50". The
+// ParseMoney reads dollars: digits, and up to nine more after a point: "12.50". The
 // result is in nano-dollars.
 func ParseMoney(text string) (int64, error) {
 	whole, part, pointed := strings.Cut(text, ".")
@@ -226,7 +226,7 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// FormatMoney writes nano-dollars as dollars, with two digits behind the point or as
+// FormatMoney writes nano-dollars as dollars, with two digits after the point or as
 // many as it takes: 12.50, 0.000012.
 func FormatMoney(nanos int64) string {
 	sign := ""

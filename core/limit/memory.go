@@ -30,7 +30,7 @@ type name struct {
 	id    string
 }
 
-// account is what one subject uses, and the periods its money is of.
+// account is what one subject uses, and the periods that its money was spent in.
 type account struct {
 	State
 

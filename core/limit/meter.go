@@ -10,7 +10,7 @@ import (
 // minute is the time of every rate, in microseconds: the finest time all stores have.
 const minute = 60_000_000
 
-// horizon is how far ahead of now a meter goes: a minute, and a day of debt. Debt beyond
+// horizon is how far into the future a meter goes: a minute, and a day of debt. Debt beyond
 // is forgiven, so that no figure of an answer locks a limit for longer.
 const horizon = minute + 24*60*minute
 
@@ -32,7 +32,7 @@ type Meter struct {
 	Rate int64
 }
 
-// Mark is where a taking stands in a meter.
+// Mark is the position of a taking in a meter.
 type Mark struct{ Free, Part, Returned int64 }
 
 // span is (n*each + more)/rate as whole microseconds and parts of 1/rate: horizon and none
@@ -50,7 +50,7 @@ func span(n, each, more, rate int64) (whole, part int64) {
 	return int64(quotient), int64(rest)
 }
 
-// at is the meter as it stands at a time and under a rate. Where the rate has changed,
+// at is the meter at a time and under a rate. Where the rate has changed,
 // as many are used as before.
 func (m Meter) at(now, rate int64) Meter {
 	if m.Free < now {
@@ -98,7 +98,7 @@ func (m Meter) Wait(now int64) int64 {
 	return max(over, 0)
 }
 
-// mark is where the last taking stands.
+// mark is the position of the last taking.
 func (m Meter) mark() Mark { return Mark{Free: m.Free, Part: m.Part, Returned: m.Returned} }
 
 // Back returns n of a taking, as far as they are not over: what stood before now has

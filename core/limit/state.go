@@ -11,7 +11,7 @@ type State struct {
 	Rates [rates]Meter
 	// Running are the requests under way that were admitted under a limit of them.
 	Running int64
-	// Money is that of the day and of the month.
+	// Money is what was spent in the day and in the month.
 	Money [2]Spending
 	// open are all requests under way.
 	open int64

@@ -24,7 +24,7 @@ type Catalogue struct {
 	names map[scope]history // of rows whose model is a name
 	globs map[scope]*globs  // of the others, by the rest of the scope
 	ids   map[string]Price
-	wild  []ledger.Terms // those of rows that have any
+	wild  []ledger.Terms // the terms of rows that have any
 }
 
 // scope is what the rows of a history have in common.
@@ -116,7 +116,7 @@ func literal(pattern string) int { return len(pattern) - strings.Count(pattern, 
 type Query struct {
 	// Upstream is where the model was used; empty finds only rows that are for any.
 	Upstream string
-	// Models are the names of the model, the most particular first: the one the upstream gives it in its answer, the
+	// Models are the names of the model, the most particular first: the one in the upstream's answer, the
 	// one it was asked for. Empty ones are passed over.
 	Models []string
 	// Terms are how it was served.
@@ -372,7 +372,7 @@ func ParseDay(text string) (Day, error) {
 
 func (d Day) String() string { return d.Format(time.DateOnly) }
 
-// over returns the classes with those of below where they have none.
+// over returns the classes, from below where they are missing.
 func (c *Classes) over(below Classes) Classes {
 	sum := *c
 	for _, k := range ledger.Kinds {
@@ -383,7 +383,7 @@ func (c *Classes) over(below Classes) Classes {
 	return sum
 }
 
-// rates gives each class its price, or that of the class it is part of.
+// rates sets the price of each class, or the price of the class it is part of.
 func (c *Classes) rates() Rates {
 	var r Rates
 	for _, k := range ledger.Kinds { // a whole precedes its parts

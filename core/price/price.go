@@ -1,4 +1,4 @@
-// Package price says what a request costs: a Catalogue of dated rows, by upstream and
+// Package price computes what a request costs: a Catalogue of dated rows, by upstream and
 // model, read from a file of the operator's, and the arithmetic of one row.
 //
 // Money is integer nano-dollars: no floating-point number touches it. A row's rates are
@@ -27,7 +27,7 @@ import (
 const million = 1_000_000
 
 // Rates are prices by kind, in nano-dollars per million tokens; 0 is free. They are
-// final: a kind without a price of its own has that of its whole. Images and calls of tools have
+// final: a kind without a price of its own has the price of its whole. Images and calls of tools have
 // their prices elsewhere.
 type Rates ledger.Quantities[int64]
 
@@ -45,7 +45,7 @@ type Tier struct {
 type Price struct {
 	// ID names the row and its figures: they do not change without it.
 	ID string
-	// Rates are those of requests that no tier is for.
+	// Rates are the rates of requests that no tier is for.
 	Rates
 	// Image is nano-dollars for each image made, or NoPrice.
 	Image int64
@@ -134,7 +134,7 @@ func (p Price) MaxImages(n int64) int64 {
 	return amount.Bound(amount.Times(n, most))
 }
 
-// Call is what a call of a hosted tool costs, by the tool's type: that of web_search is for web_search_20250305, too. 0 is
+// Call is what a call of a hosted tool costs, by the tool's type: the price of web_search is for web_search_20250305, too. 0 is
 // free, or not known.
 func (p Price) Call(kind string) int64 {
 	best, each := "", int64(0)

@@ -16,7 +16,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrNoBackup is of PostgreSQL, which has its own tools.
+// ErrNoBackup is returned for PostgreSQL, which has its own tools.
 var ErrNoBackup = errors.New("the store is PostgreSQL: use pg_dump and pg_restore, or the archive of its log (docs/operation.md, Backups)")
 
 // Backup writes a copy of an SQLite database as it is at one moment into a new file, accessible

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrCopyDirection is of Copy between other kinds of database than its own.
+// ErrCopyDirection is returned for a copy in another direction than from SQLite to PostgreSQL.
 var ErrCopyDirection = errors.New("a store is copied from an SQLite file to a PostgreSQL database: give the file by --data or --store, and the URL by --to")
 
 // Copied is a table whose rows were copied.
@@ -29,7 +29,7 @@ type Copied struct {
 //
 // No server may have either database open. The SQLite database is only read, and its schema must
 // be the one that this program knows. after is called, with the rows that are written and how
-// many there are in all; it may be nil. waits is that of Config.
+// many there are in all; it may be nil. waits is as in Config.
 func Copy(ctx context.Context, from, to string, after func(done, total int64), waits func(Wait)) ([]Copied, error) {
 	if IsPostgres(from) || !IsPostgres(to) {
 		return nil, ErrCopyDirection
@@ -134,7 +134,7 @@ func forCopy(config *pgx.ConnConfig) *pgx.ConnConfig {
 	return copying
 }
 
-// copyTables fills all tables. Their triggers, which count changes and refuse those of the audit,
+// copyTables fills all tables. Their triggers, which count changes and refuse changes of the audit,
 // are off meanwhile: what they have counted is copied as well.
 func copyTables(ctx context.Context, from *sql.Tx, into pgx.Tx, tables []table, after func(done, total int64)) ([]Copied, error) {
 	var total, done int64
@@ -263,7 +263,7 @@ type rowSource struct {
 	err    error
 }
 
-// Next is that of pgx.CopyFromSource.
+// Next is as in pgx.CopyFromSource.
 func (s *rowSource) Next() bool {
 	if s.err != nil || !s.rows.Next() {
 		return false
@@ -283,10 +283,10 @@ func (s *rowSource) Next() bool {
 	return s.err == nil
 }
 
-// Values is that of pgx.CopyFromSource.
+// Values is as in pgx.CopyFromSource.
 func (s *rowSource) Values() ([]any, error) { return s.values, s.err }
 
-// Err is that of pgx.CopyFromSource.
+// Err is as in pgx.CopyFromSource.
 func (s *rowSource) Err() error {
 	if s.err != nil {
 		return s.err

@@ -239,7 +239,7 @@ type dialect struct {
 	// sum is the sum of a column of integers, saturated: the largest integer where it is
 	// more than that.
 	sum func(column string) string
-	// overflow says that an error is of a plain sum that an integer cannot hold.
+	// overflow reports whether a plain sum was too large for an integer.
 	overflow func(error) bool
 	// room and noRoom are statements that raise the bound on how much of the database a
 	// connection has in memory, and put it back; empty where the server sees to that.
@@ -253,12 +253,12 @@ type dialect struct {
 	// newest's number, those that have ended are all before oldest's. Empty where a
 	// transaction that writes excludes others.
 	newest, oldest string
-	// taken says that an error is of a key that exists already.
+	// taken reports whether a row with the same key exists already.
 	taken func(error) bool
-	// refused says that an error is of the values of a statement, and not of the database's
+	// refused reports whether an error is caused by the values of a statement, and not by the database's
 	// state: the statement fails again.
 	refused func(error) bool
-	// retry says that an error is of transactions that were in each other's way, and
+	// retry reports whether transactions were in each other's way, and
 	// that doing it again is right.
 	retry func(error) bool
 }
@@ -348,7 +348,7 @@ var postgresDialect = dialect{
 		switch sqlState(err) {
 		case "40001", "40P01": // serialization_failure, deadlock_detected
 			return true
-		case "23514": // check_violation: of no constraint, it is of a partition whose bounds have changed meanwhile
+		case "23514": // check_violation: without a constraint's name, the bounds of a partition have changed meanwhile
 			e, _ := errors.AsType[*pgconn.PgError](err)
 			return e.ConstraintName == ""
 		}
@@ -379,7 +379,7 @@ func numbered(statement string) string {
 	}
 }
 
-// ErrUnknown is of a change whose commit was sent and not answered: the store has made all of
+// ErrUnknown is returned if a commit was sent and not answered: the store has made all of
 // it or nothing.
 var ErrUnknown = errors.New("it is not known whether the change was made")
 
@@ -418,13 +418,13 @@ func (s *seen) note(err error) error {
 	return err
 }
 
-// result is the rows that a statement gives. A caller that reads them to their end checks Err.
+// result is the rows that a statement returns. A caller that reads them to their end checks Err.
 type result struct {
 	*sql.Rows
 	seen *seen
 }
 
-// Err is that of sql.Rows.
+// Err is as in sql.Rows.
 func (r *result) Err() error { return r.seen.note(r.Rows.Err()) }
 
 // row is the one row of a statement.
@@ -433,7 +433,7 @@ type row struct {
 	seen *seen
 }
 
-// Scan is that of sql.Row.
+// Scan is as in sql.Row.
 func (r row) Scan(into ...any) error { return r.seen.note(r.Row.Scan(into...)) }
 
 // Damage is the first error of a statement since the store was opened that says that the

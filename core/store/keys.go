@@ -117,7 +117,7 @@ func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) 
 	})
 }
 
-// Find returns the key of that id and those of that name.
+// Find returns the key with that id and the keys with that name.
 func (s keyStore) Find(ctx context.Context, ref string) ([]keys.Key, error) {
 	list, err := selectKeys(ctx, s.db, `WHERE id = ? OR name = ?`, ref, ref)
 	// An ORDER BY would have the database read all keys in that order until it met these.
@@ -431,7 +431,7 @@ func namesTaken(ctx context.Context, tx transaction, list []keys.Key) error {
 	return nil
 }
 
-// named returns those of names that keys have which are not revoked, each with the id of the
+// named returns which of names unrevoked keys have, each with the id of the
 // oldest such key.
 func named(ctx context.Context, from queryer, names []keys.Named) (map[keys.Named]string, error) {
 	type holder struct {

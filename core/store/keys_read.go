@@ -73,7 +73,7 @@ func (s keyStore) List(ctx context.Context, query keys.Query) ([]keys.Key, error
 	return selectKeys(ctx, s.db, condition+`ORDER BY create_time, id LIMIT ?`, append(args, query.Limit)...)
 }
 
-// Changed returns what has changed behind a position.
+// Changed returns what has changed after a position.
 func (s keyStore) Changed(ctx context.Context, after keys.Position, limit int) ([]keys.Position, error) {
 	rows, err := s.db.query(ctx, `SELECT number, hash FROM keys_changes WHERE (number, hash) > (?, ?) ORDER BY number, hash LIMIT ?`,
 		after.Number, after.Hash[:], limit)

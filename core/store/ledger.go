@@ -60,7 +60,7 @@ func (s ledgerStore) Recover(ctx context.Context, process int64, began time.Time
 }
 
 const (
-	// ofProcess, ofOtherDead and countLeft are of open entries, of which there are few: it is
+	// ofProcess, ofOtherDead and countLeft read open entries, of which there are few: it is
 	// their index that is to be used, not all entries of the processes.
 	ofProcess   = `+ 0 = ?`
 	ofOtherDead = `<> ? AND EXISTS (SELECT 1 FROM ledger_processes AS p WHERE p.id = ledger.process AND p.seen_time < ?)`
@@ -127,7 +127,7 @@ func entries(ctx context.Context, query func(context.Context, string, ...any) (*
 	}
 }
 
-// scanEntry reads an entry, and what the statement has behind it.
+// scanEntry reads an entry, and the columns that the statement has after it.
 func scanEntry(rows *result, more ...any) (*ledger.Entry, error) {
 	e := &ledger.Entry{}
 	var start, duration, firstEvent, unpriced int64

@@ -66,7 +66,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// kindColumns are those of what a request used.
+// kindColumns are the columns of what a request used.
 func kindColumns() []column {
 	columns := make([]column, len(ledger.Kinds))
 	for i, k := range ledger.Kinds {
@@ -131,7 +131,7 @@ func text(s string) string {
 }
 
 // Write adds and closes entries in one transaction. Its error is ledger.ErrRefused where
-// the database says that it is of the values.
+// the database blames the values.
 func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger.Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -317,7 +317,7 @@ func brokenOff(ctx context.Context, err error) error {
 }
 
 // plan returns the statements that write entries. Openings come before the rest, with which
-// they share little; the outcome is that of the order they are in.
+// they share little; the outcome is as if they were written in their order.
 func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry, rows []int) ([]step, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -396,7 +396,7 @@ func (w *rowWriter) statement(ctx context.Context, s shape) (shape, *sql.Stmt, e
 }
 
 // upsert is the statement of a shape: the process is the first value, those shared follow,
-// then those of each entry.
+// then the arguments of each entry.
 func (s shape) upsert() string {
 	names, row, own := []string{"process"}, []string{"?1"}, []string(nil)
 	for n, c := range ledgerColumns {

@@ -48,10 +48,10 @@ const (
 	MigrateOff Migrate = "off"
 )
 
-// ErrPending is of a database whose schema is older than the program's.
+// ErrPending is returned if the database's schema is older than the program's.
 var ErrPending = errors.New("run genway migrate up, or start with --migrate=auto")
 
-// errUnreleased is of a database that a build of before the first release has made.
+// errUnreleased is returned for a database that a build from before the first release has made.
 var errUnreleased = errors.New("a build of genway from before its first release has made it, whose schema is not migrated: choose another place for the data, or continue with that build")
 
 // pending returns the migrations that are to be made. It refuses what mode does not allow and what a newer program has
@@ -165,7 +165,7 @@ type Schema struct {
 // Migration is one step of the schema.
 type Migration struct {
 	Version int64
-	// Name is that of its file, such as 00001_schema.sql.
+	// Name is the name of its file, such as 00001_schema.sql.
 	Name string
 	// SQL are its statements, as the database gets them.
 	SQL string

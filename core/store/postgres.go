@@ -126,7 +126,7 @@ func badURL(location string, err error) error {
 }
 
 // postgresReason is what an operator wants to know of an error: the server's words, or
-// those of the network, in one line. An interruption stays one for errors.Is.
+// errors of the network, in one line. An interruption stays one for errors.Is.
 func postgresReason(config *pgx.ConnConfig, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
@@ -159,7 +159,7 @@ func oneLine(text string) string {
 var answerMargin = 5 * time.Second // less in tests
 
 // silence is how long a server may be silent: longer than one of its statements may take. statement_timeout is the
-// server's own clock: one that stands still, because its machine is paused or its disk hangs, does not look at
+// server's own clock: one that has stopped, because its machine is paused or its disk hangs, does not look at
 // it, and the network sees nothing wrong. 0 is without end, if the URL has no statement_timeout.
 func silence(config *pgx.ConnConfig) time.Duration {
 	text, ok := config.RuntimeParams["statement_timeout"]

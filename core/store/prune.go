@@ -75,7 +75,7 @@ func (s ledgerStore) pruneRows(ctx context.Context, day, count int64) (pruned in
 		}{
 			{`DELETE FROM captures WHERE start_time < ?`, last + 1},
 			{`DELETE FROM ledger_spent WHERE day < ?`, day/microsOfDay - longestMonth},
-			// Sums by hour go with the rows. So do those of a day that has lost some of them.
+			// Sums by hour go with the rows. So do the sums of a day that has lost some of its rows.
 			{`DELETE FROM ledger_hours WHERE hour < ?`, (last + 1) / microsOfHour},
 			{`DELETE FROM ledger_rollups WHERE level = 0 AND period < ?`, (last + 1) / microsOfHour},
 			{`DELETE FROM ledger_rollups WHERE level IN (1, 2) AND period <= ?`, last / microsOfDay},
@@ -105,11 +105,11 @@ func sumDay() string {
 
 const insufficientPrivilege = "42501"
 
-// errDayChanged is of a partition that may not be dropped: rows have come or changed since it was looked at.
+// errDayChanged says that a partition may not be dropped: its rows have changed since they were looked at.
 var errDayChanged = errors.New("rows of the day have changed meanwhile")
 
 // dropDays drops the partitions of days that ended before a time, in microseconds since 1970, each in a
-// transaction: those without rows, and those of a day whose roll-ups are those of its rows, all
+// transaction: partitions without rows, and those of a day whose roll-ups match its rows, all
 // of which are closed. The roll-ups are then the sums that stay, and no row is read. Other days are left to
 // pruneRows. Of several programs that prune, one does it.
 func (s ledgerStore) dropDays(ctx context.Context, before int64) (pruned int64, err error) {
@@ -154,7 +154,7 @@ func (s ledgerStore) dropDays(ctx context.Context, before int64) (pruned int64, 
 // dayState must be equal before a partition is locked, when its sums are made, and after.
 type dayState struct {
 	filled, open bool
-	// good is how many hours have roll-ups that are those of their rows, and are in the day's;
+	// good is how many hours have roll-ups that match their rows, and are in the day's;
 	// changes counts the changes of rows of all.
 	good, changes int64
 }
@@ -246,7 +246,7 @@ const (
 	partitionsAhead = 3
 	// partitionLock is the advisory lock for making and dropping partitions.
 	partitionLock = migrationLock + 1
-	// partitionLockWait bounds how long others wait behind a change of the partitions that waits itself.
+	// partitionLockWait bounds how long others wait for a change of the partitions that waits itself.
 	partitionLockWait = `SET LOCAL lock_timeout = '1s'`
 	// lockNotAvailable is PostgreSQL's state of a lock that was not free in time.
 	lockNotAvailable = "55P03"

@@ -16,7 +16,7 @@ import (
 
 // dimensions are the columns of what a report can have rows for: in ledger, where days and
 // hours are reckoned, and in ledger_days. By hour an hour is an odd number, and a day whose hours
-// are not known is the even one ahead of its hours; see hour.
+// are not known is the even one before its hours; see hour.
 var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
 	ledger.ByKey:      {"key_id", "key_id"},
 	ledger.ByOwner:    {"owner", "owner"},
@@ -93,7 +93,7 @@ func (s ledgerStore) Report(ctx context.Context, query ledger.Query) (report []l
 	return report, nil
 }
 
-// known refuses dimensions that there are not, and those that stand there twice.
+// known refuses unknown and repeated dimensions.
 func known(by []ledger.Dimension) error {
 	for i, d := range by {
 		if _, ok := dimensions[d]; !ok || slices.Contains(by[:i], d) {
@@ -268,7 +268,7 @@ func reportParts(ctx context.Context, tx transaction, query ledger.Query, sum fu
 		open = append(open, "start_time + 0 >= ? AND start_time + 0 < ?")
 		times = append(times, s.from, s.to)
 	}
-	for len(open) > 0 { // roll-ups are of what is closed
+	for len(open) > 0 { // roll-ups count closed entries only
 		n := min(len(open), maxParts)
 		parts = append(parts, partOf(query, "ledger", entryDimension, counted, " WHERE outcome = 'open' AND ("+strings.Join(open[:n], " OR ")+")", times[:2*n]...))
 		open, times = open[n:], times[2*n:]
@@ -431,10 +431,10 @@ func (v ledgerView) Report(ctx context.Context, query ledger.Query) ([]ledger.Ro
 	return report, nil
 }
 
-// rolledDimensions are those of the columns of ledger_rollups.
+// rolledDimensions are the dimensions that ledger_rollups has columns for.
 var rolledDimensions = []ledger.Dimension{ledger.ByKey, ledger.ByOwner, ledger.ByProtocol, ledger.ByModel, ledger.ByUpstream, ledger.ByServed}
 
-// Rolled reads the roll-ups of the hours of a day that are those of its rows, and the day's
+// Rolled reads the roll-ups of a day's hours that match its rows, and the day's
 // own where all are in them.
 func (v ledgerView) Rolled(ctx context.Context, day time.Time) ([]ledger.Rolled, error) {
 	query := ledger.Query{Since: day, Until: day.AddDate(0, 0, 1)}
@@ -467,7 +467,7 @@ func (v ledgerView) Rolled(ctx context.Context, day time.Time) ([]ledger.Rolled,
 	return all, nil
 }
 
-// rollups reads those of a period.
+// rollups reads the roll-ups of a period.
 func rollups(ctx context.Context, tx transaction, level int, period int64, by []ledger.Dimension) ([]ledger.Row, error) {
 	rows, err := tx.query(ctx, `SELECT `+strings.Join(rollupColumns[2:], ", ")+` FROM ledger_rollups WHERE level = ? AND period = ?`, level, period)
 	if err != nil {

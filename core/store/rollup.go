@@ -21,7 +21,7 @@ const (
 	byDayAlone // without key and owner
 )
 
-// clocksDiffer is how far ahead of this machine's the clock of another one may be.
+// clocksDiffer is how much later than this machine's the clock of another one may be.
 const clocksDiffer = time.Minute
 
 const (
@@ -60,10 +60,10 @@ func (s ledgerStore) Roll(ctx context.Context, before time.Time) (done bool, err
 	return done, nil
 }
 
-// errChanged is of an hour whose rows have changed while they were summed up.
+// errChanged says that rows of an hour have changed while they were summed up.
 var errChanged = errors.New("rows have changed meanwhile")
 
-// rollHour rolls up the first hour whose roll-ups are not those of its rows. The rows are
+// rollHour rolls up the first hour whose roll-ups do not match its rows. The rows are
 // summed up while writers go on. The transaction that writes the sums says which of the
 // hour's changes they have; where there are more by then, it is undone.
 func (s ledgerStore) rollHour(ctx context.Context, horizon int64) (bool, error) {
@@ -131,7 +131,7 @@ func (s ledgerStore) rollEmpty(ctx context.Context, hour, horizon int64) (hours 
 		AND NOT EXISTS (SELECT 1 FROM ledger WHERE start_time >= ? AND start_time < ?)`, unrolled, hour, horizon, hour*microsOfHour, horizon*microsOfHour)
 }
 
-// ErrTransactionOpen is of roll-ups that waited for transactions of before, of any database of the
+// ErrTransactionOpen is returned if roll-ups have waited for earlier transactions, in any database of the
 // server, for two seconds. The next try may find them ended.
 var ErrTransactionOpen = errors.New("another program holds a transaction open on the database's server")
 
@@ -186,7 +186,7 @@ func (s ledgerStore) rollDay(ctx context.Context, horizon int64) (bool, error) {
 				return err
 			}
 		}
-		// A change since is of hours whose counter is above that.
+		// Hours with a later change have a counter above that.
 		_, err := tx.exec(ctx, `UPDATE ledger_hours SET in_day = rolled WHERE hour >= ? AND hour < ?`, day*hoursOfDay, (day+1)*hoursOfDay)
 		return err
 	})
@@ -242,7 +242,7 @@ func hourStatement(d *dialect) string {
 	return `SELECT ` + strings.Join(values, ", ") + ` FROM ledger WHERE start_time >= ? AND start_time < ? AND outcome <> 'open' GROUP BY ` + strings.Join(rolledBy, ", ")
 }
 
-// rollupColumns are those of ledger_rollups.
+// rollupColumns are the columns of ledger_rollups.
 var rollupColumns = func() []string {
 	columns := append([]string{"level", "period"}, rolledBy...)
 	for _, s := range sums {
@@ -316,7 +316,7 @@ type span struct {
 // rows is the level of a span whose entries are read.
 const rows = -1
 
-// hourState is an hour whose roll-ups are those of its rows.
+// hourState is an hour whose roll-ups match its rows.
 type hourState struct {
 	hour int64
 	full bool // they are in the day's as well
@@ -340,7 +340,7 @@ func spans(ctx context.Context, tx transaction, query ledger.Query) ([]span, err
 	return cover(whole.from, whole.to, hours, day), nil
 }
 
-// goodHours are the whole hours of a time whose roll-ups are those of their rows.
+// goodHours are the whole hours of a time whose roll-ups match their rows.
 func goodHours(ctx context.Context, tx transaction, whole span) ([]hourState, error) {
 	states, err := tx.query(ctx, `SELECT hour, CASE WHEN in_day = changed THEN 1 ELSE 0 END FROM ledger_hours
 		WHERE rolled = changed AND hour >= ? AND hour < ? ORDER BY hour`, hourUp(whole.from), whole.to/microsOfHour)

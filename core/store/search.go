@@ -29,10 +29,10 @@ const (
 // search is the statements of a page.
 type search struct {
 	by accessPath
-	// where is what an index bounds: the times, the position behind which the page begins, and what the index has.
+	// where is what an index bounds: the times, the position after which the page begins, and what the index has.
 	where []string
 	args  []any
-	// conditions are those of the filter; covered is that the index has all that they are about.
+	// conditions are the filter's; covered is set if the index has all columns that they read.
 	conditions []string
 	values     []any
 	covered    bool

@@ -246,7 +246,7 @@ func Unwritable(err error) bool {
 	return ok && (e.Code == "53100" || e.Code == "25006") // disk_full, read_only_sql_transaction
 }
 
-// ErrDamaged is of a database whose pages are not what was written.
+// ErrDamaged is returned for a database whose pages are not what was written.
 var ErrDamaged = errors.New("the database is damaged: restore it from a backup, or save what can be read by sqlite3's .recover (docs/operation.md, When a store or disk fails)")
 
 // Damaged reports whether an error says that the database is damaged: pages of a file, or what

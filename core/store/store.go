@@ -1,5 +1,5 @@
-// Package store keeps what Genway must not forget, in a database that is opened
-// with one call and brings its own schema: SQLite, in one file of the data directory,
+// Package store is the database layer for keys, the ledger, the audit, captures and items. A database is opened
+// with one call and brings its own schema. It is SQLite, in one file of the data directory,
 // or PostgreSQL, for several cores.
 //
 // Each kind of record has its interface in the package whose noun it is

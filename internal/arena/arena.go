@@ -1,4 +1,4 @@
-// Package arena has the memory of large bodies, which is used again once the call that
+// Package arena pools the memory of large bodies, which is used again after the call that
 // needed it is over. Without it the runtime would allocate and clear that memory for
 // each call, and collect the more often the larger it is: a sixth of what an image costs.
 package arena

@@ -42,7 +42,7 @@ type Files struct {
 // written to.
 type Contents struct {
 	Certificates []tls.Certificate
-	// Authorities are those of each file, in the order of Files.
+	// Authorities are the authorities of each file, in the order of Files.
 	Authorities [][]*x509.Certificate
 	// Pool has all authorities; nil if no file was named.
 	Pool *x509.CertPool
@@ -168,7 +168,7 @@ func (s *Source) leaves() map[string]*x509.Certificate {
 	return leaves
 }
 
-// A Pair is a file with a certificate, the certificates of its issuers behind it, and a
+// A Pair is a file with a certificate, the certificates of its issuers after it, and a
 // file with its key.
 type Pair struct{ Cert, Key string }
 

@@ -1,7 +1,7 @@
 // Package connections bounds how many connections a listener has open, in all and from one
 // address, so that a stranger can use up neither the process's files nor the memory that a
 // connection costs before anything is known of its caller. Prepare has connections prepared
-// ahead of Accept.
+// before Accept.
 //
 // It must not import anything of ours.
 package connections
@@ -27,8 +27,8 @@ type Config struct {
 	// MaxPerAddress is how many may be open from one address, for which an IPv6 network of
 	// 64 bits counts as one; 0 is any number.
 	MaxPerAddress int
-	// Exempt are networks to which MaxPerAddress does not apply: those of proxies, whose
-	// connections are of many callers.
+	// Exempt are networks to which MaxPerAddress does not apply: proxies, whose
+	// connections come from many callers.
 	Exempt []netip.Prefix
 	// Refused, if set, is called with the limit's name for each connection that is refused.
 	Refused func(limit Limit, from net.Addr)
@@ -188,8 +188,8 @@ func (n *Notices) Count(reason string) {
 	}
 }
 
-// Prepare returns a listener whose connections are prepared ahead of Accept, each beside the
-// others: by a handshake, or by reading a header. prepare gives the connection to accept, or
+// Prepare returns a listener whose connections are prepared before Accept, each beside the
+// others: by a handshake, or by reading a header. prepare returns the connection to accept, or
 // nil for one that it has closed. Its context ends when the listener is closed.
 func Prepare(l net.Listener, prepare func(context.Context, net.Conn) net.Conn) net.Listener {
 	ctx, stop := context.WithCancel(context.Background())

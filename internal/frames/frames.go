@@ -1,4 +1,4 @@
-// Package frames ends connections of HTTP/2 on which a peer makes work out of nothing:
+// Package frames ends HTTP/2 connections whose peer floods the server with cheap frames:
 // streams that are reset as soon as they are opened (rapid reset), frames that make the
 // server reset streams (made you reset), and floods of PING, SETTINGS, PRIORITY,
 // WINDOW_UPDATE, CONTINUATION, and of DATA of a few bytes. net/http and grpc-go bound what
@@ -109,7 +109,7 @@ func (c *Conn) Close() error {
 // RemoteAddr is the peer's address, for Trust and OnClose.
 func (c *Conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
 
-// address is that of the peer of a metered connection.
+// address is the address of the peer of a metered connection.
 type address struct {
 	net.Addr
 	conn *Conn
@@ -193,7 +193,7 @@ const smallData = 64
 // frame is what is known of a frame.
 type frame struct {
 	kind, flags byte
-	// length is that of the payload, without padding, its length and a priority.
+	// length is the length of the payload, without padding, its length and a priority.
 	length int
 	stream uint32
 	code   uint32 // of an RST_STREAM
@@ -220,7 +220,7 @@ type reader struct {
 	skip int // bytes of the current frame's payload that are to come
 }
 
-// next returns the next frame and the bytes behind its head; whole is false at the end of p.
+// next returns the next frame and the bytes after its head; whole is false at the end of p.
 func (r *reader) next(p []byte) (rest []byte, f frame, whole bool) {
 	skipped := min(r.skip, len(p))
 	r.skip -= skipped
@@ -257,7 +257,7 @@ func (r *reader) next(p []byte) (rest []byte, f frame, whole bool) {
 	}
 }
 
-// length is that of the current frame's payload.
+// length is the length of the current frame's payload.
 func (r *reader) length() int { return int(binary.BigEndian.Uint32(r.head[:4]) >> 8) }
 
 // whole is how many bytes of the current frame are looked at, its head included.

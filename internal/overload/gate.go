@@ -1,4 +1,4 @@
-// Package overload has the admission gate of an edge and of a core: it decides which requests
+// Package overload is the admission gate of an edge and of a core: it decides which requests
 // an overloaded process refuses, and measures the signals of an overload.
 //
 // Requests take an unknown time, so neither their number nor their duration shows an overload.
@@ -167,7 +167,7 @@ type Priority uint8
 const (
 	// Interactive requests have somebody who waits for them. It is the default.
 	Interactive Priority = iota
-	// Batch requests can wait. They are refused ahead of all others.
+	// Batch requests can wait. They are refused before all others.
 	Batch
 	priorities
 )
@@ -241,7 +241,7 @@ func (c *controller) step(now time.Time) bool {
 	return asked
 }
 
-// refusals are those of this process.
+// refusals are counted by this process.
 func (g *Gate) refusals() (n int64) {
 	for p := range priorities {
 		n += g.refused[Processor][p].Load() + g.refused[Memory][p].Load()

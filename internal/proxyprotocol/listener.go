@@ -1,4 +1,4 @@
-// Package proxyprotocol has a listener behind balancers that forward connections without reading them and
+// Package proxyprotocol provides a listener for use behind balancers that forward connections without reading them and
 // name their callers by the PROXY protocol, version 1 or 2
 // (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt).
 //
@@ -33,7 +33,7 @@ type Config struct {
 const Refusal = "proxy_protocol"
 
 // NewListener returns a listener whose connections have their callers' addresses. Headers are
-// read ahead of Accept, each beside the others, so that RemoteAddr never waits.
+// read before Accept, each beside the others, so that RemoteAddr never waits.
 func NewListener(l net.Listener, config Config) net.Listener {
 	if config.Timeout == 0 {
 		config.Timeout = 5 * time.Second

@@ -4,5 +4,5 @@ package stamp
 
 import "io/fs"
 
-// inode is 0: the system gives no number of a file with its size and time.
+// inode is 0: the system returns no number of a file with its size and time.
 func inode(fs.FileInfo) uint64 { return 0 }

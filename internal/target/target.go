@@ -1,4 +1,4 @@
-// Package target reads the targets of gRPC connections that operators write: those of an edge to its cores, and of a core
+// Package target reads the targets of gRPC connections that operators write: from an edge to its cores, and from a core
 // to other Generation servers. It must not import anything of ours.
 package target
 
@@ -16,7 +16,7 @@ import (
 // Target names one server, or with dns:/// the servers at all addresses of a name.
 type Target struct {
 	text string // in its canonical form
-	// Path is that of a unix socket; empty for an address.
+	// Path is the path of a unix socket; empty for an address.
 	Path string
 	// Host and Port are an address. The host is a name or an IP address.
 	Host, Port string
@@ -48,7 +48,7 @@ func (t Target) AuthorityName() string {
 	return net.JoinHostPort(t.Host, t.Port)
 }
 
-// ErrNoPort is of a target without a port, for which gRPC takes 443.
+// ErrNoPort is returned for a target without a port, for which gRPC takes 443.
 var ErrNoPort = errors.New("the port is missing; " + expected)
 
 // expected is how targets are written.

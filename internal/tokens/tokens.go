@@ -52,7 +52,7 @@ func all(text string) iter.Seq[string] {
 }
 
 // MaxExact is how many bytes of text are counted exactly, of one text and of all texts of a
-// Counter. What is behind them counts in proportion: the tokenizer takes a second for a few
+// Counter. What follows them counts in proportion: the tokenizer takes a second for a few
 // megabytes of the worst texts, and a request has up to a hundred.
 const MaxExact = 4 << 20
 

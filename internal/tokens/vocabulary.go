@@ -23,7 +23,7 @@ var packed []byte
 const (
 	// tokenCount is how many tokens there are.
 	tokenCount = 199_998
-	// unpackedSize is that of packed when it is inflated.
+	// unpackedSize is the size of packed when it is inflated.
 	unpackedSize = 1_597_669
 )
 
@@ -33,9 +33,9 @@ var known = sync.OnceValue(func() *vocabulary { return unpack(packed) })
 // vocabulary finds the ranks of tokens. It is a table of hashes in place of a map of texts,
 // which takes 8 MB instead of 3.4, and as much again to make.
 type vocabulary struct {
-	texts []byte   // of all tokens, one behind the other
+	texts []byte   // of all tokens, one after the other
 	ends  []uint32 // where each ends
-	slots []uint32 // a rank and some bits of its token's hash, at the hash's place or behind
+	slots []uint32 // a rank and some bits of its token's hash, at the hash's place or after it
 	seed  maphash.Seed
 }
 
@@ -184,7 +184,7 @@ func lowerEnd(text string) int {
 	return last
 }
 
-// upperEnd is where at least one capital and the small letters behind end.
+// upperEnd is where at least one capital and the small letters after it end.
 func upperEnd(text string) int {
 	capitals := run(text, len(text), upper)
 	if capitals == 0 {
@@ -216,7 +216,7 @@ func contraction(text string) int {
 	return 0
 }
 
-// signs is how long a run of signs is, with a space ahead and the ends of lines behind.
+// signs is how long a run of signs is, with a space before and the ends of lines after it.
 func signs(text string) int {
 	space := 0
 	if text[0] == ' ' {
@@ -236,7 +236,7 @@ func signs(text string) int {
 }
 
 // spaces is how long a run of spaces is: to its last end of a line, or without the one
-// that belongs to the word behind.
+// that belongs to the next word.
 func spaces(text string) int {
 	end, line, last := 0, 0, 0
 	for n, r := range text {
@@ -283,7 +283,7 @@ func lower(r rune) bool {
 }
 
 // merged yields the tokens of a word: of two neighbours that are a token together,
-// those of the lowest rank are merged, the first of them ahead, until there are none.
+// pairs of the lowest rank are merged, the first of them before others, until there are none.
 // It takes O(n log n).
 func merged(word string, yield func(string) bool) bool {
 	known := known()
@@ -321,13 +321,13 @@ type merge struct {
 
 type part struct {
 	before, after int32
-	rank          uint32 // of the token it is with the part behind
+	rank          uint32 // of the token it is with the next part
 }
 
 // none is the rank of what is no token, and of a part that is merged into another.
 const none = math.MaxUint32
 
-// look finds the rank of a part with the one behind.
+// look finds the rank of a part with the next one.
 func (m *merge) look(at int32) {
 	p := &m.parts[at]
 	p.rank = none
@@ -340,7 +340,7 @@ func (m *merge) look(at int32) {
 	}
 }
 
-// join merges a part with the one behind.
+// join merges a part with the next one.
 func (m *merge) join(at int32) {
 	p := &m.parts[at]
 	merged := &m.parts[p.after]

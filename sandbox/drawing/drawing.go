@@ -212,7 +212,7 @@ func Encode(w io.Writer, img *image.NRGBA, f Format, compression int) error {
 	return fmt.Errorf("no encoder for the format %.40q", string(f))
 }
 
-// The bounds of a size. MaxPixels is that of 3840x2160.
+// The bounds of a size. MaxPixels is the number of pixels of 3840x2160.
 const (
 	MinEdge     = 64
 	MaxEdge     = 4096

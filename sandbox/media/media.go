@@ -41,7 +41,7 @@ type Info struct {
 	Bytes int
 	// Width and Height are an image's pixels: both known, or both zero.
 	Width, Height int
-	// Duration, SampleRate (Hz) and Channels are those of a WAV file.
+	// Duration, SampleRate (Hz) and Channels describe a WAV file.
 	Duration   time.Duration
 	SampleRate int
 	Channels   int
@@ -133,7 +133,7 @@ func normal(mediaType string) string {
 	return t
 }
 
-// canonical maps the other names in use to the ones sniff gives.
+// canonical maps the other names in use to the ones sniff returns.
 func canonical(t string) string {
 	switch t {
 	case "image/jpg", "image/pjpeg":
@@ -362,7 +362,7 @@ func isText(data []byte) bool {
 	})
 }
 
-// textual reports whether a declared type can be that of a text; if so it is the more
+// textual reports whether a declared type can be a text's; if so it is the more
 // precise name for one.
 func textual(t string) bool {
 	for _, suffix := range []string{"+json", "+xml", "/json", "/xml", "/javascript", "/yaml",

@@ -483,7 +483,7 @@ func described(description string) []member {
 	return list
 }
 
-// nextKeyword is what stands between two keywords.
+// nextKeyword matches what is between two keywords.
 var nextKeyword = lazily(`, [$A-Za-z]+: `)
 
 // describedValue reads a value up to the next keyword: JSON, a list or an object as
@@ -519,7 +519,7 @@ func describedValue(text string) (v *value, rest string, ok bool) {
 	return textValue(text[:end]), rest, true
 }
 
-// afterValue is where the next keyword begins; ok is false where something else stands.
+// afterValue is where the next keyword begins; ok is false if something else follows.
 func afterValue(text string) (rest string, ok bool) {
 	if text == "" {
 		return "", true

@@ -48,7 +48,7 @@ var (
 		`(\p{Lu}[\pL\pM'’.-]*(?:(?:\s+(?:de|la|le|del|da|do|of|the|van|von|am|an|der)){0,2}\s+\p{Lu}[\pL\pM'’.-]*|,\s+\p{Lu}[\pL\pM'’.-]*){0,5})`)
 )
 
-// lazily compiles a pattern when it is used first: those of this package take longer than the rest
+// lazily compiles a pattern when it is used first: the patterns of this package take longer than the rest
 // of a start, and 2 MB.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })

@@ -165,7 +165,7 @@ func (n *names) add(more ...string) {
 	}
 }
 
-// required are the names given and those of the members that must be there with them.
+// required are the names given and the names of members that must be there with them.
 func (g *goal) required(present []string) *names {
 	out := &names{has: map[string]bool{}}
 	out.add(present...)
@@ -294,7 +294,7 @@ func stricter(a, b bound, sign int) bound {
 func quotient(a, b *big.Rat) *big.Rat { return new(big.Rat).Quo(a, b) }
 
 // commonMultiple is the least positive number that is an integer multiple of both,
-// or nil where it is too large to be of use. Nil stands for no restriction.
+// or nil if it is too large to be used. Nil is no restriction.
 func commonMultiple(a, b *big.Rat) (*big.Rat, error) {
 	if a == nil || b == nil {
 		if a == nil {

@@ -1,5 +1,5 @@
 // Package schema makes an instance of a JSON Schema: the arguments of a tool call or
-// the structured answer that the sandbox gives where a vendor would have a model write
+// the structured answer that the sandbox writes where a vendor would have a model write
 // one. The same schema, seed and hints always give the same bytes.
 //
 // It reads JSON Schema 2020-12 with what is still common of older drafts (definitions,
@@ -7,9 +7,9 @@
 // Gemini's Schema type uses (types in capitals, nullable, propertyOrdering, counts as
 // strings). A value is constructed keyword by keyword and then validated by the
 // package's own checker, so whatever is returned is valid; what cannot be satisfied, or
-// not within the bounds of limits.go, is an error that names the place in the schema.
+// not within the bounds below, is an error that names the place in the schema.
 //
-// Keywords that an SDK has moved into a description count as well (see described.go).
+// Keywords that an SDK has moved into a description count as well (see withDescribed).
 //
 // Formats are annotations, as 2020-12 has it: generated text follows them wherever
 // the length allows. Only references inside the document are followed.

@@ -305,7 +305,7 @@ var (
 	durationForm = lazily(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
 )
 
-// conforms reports whether a hint or a default can stand in a field of that format;
+// conforms reports whether a hint or a default can be the value of a field of that format;
 // anything can where the format is not one of those checked.
 func conforms(format, s string) bool {
 	var err error

@@ -14,7 +14,7 @@ import (
 // Entry is a request in flight. It holds no prompt, no answer and no key.
 type Entry struct {
 	RequestID string `json:"request_id"`
-	// Side is core or edge, Protocol that of the caller, What the method or the pattern of
+	// Side is core or edge, Protocol the caller's, What the method or the pattern of
 	// the path, KeyID the identifier of the key as far as it is known.
 	Side     string        `json:"side"`
 	Protocol string        `json:"protocol"`
@@ -69,7 +69,7 @@ func (b *Board) List(most int) []Entry {
 	return list[:min(most, len(list))]
 }
 
-// Find returns the entries of a request: that of the edge and that of the core, if both are in
+// Find returns the entries of a request: the edge's and the core's, if both are in
 // this process.
 func (b *Board) Find(requestID string) []Entry {
 	all := b.List(maxAll)

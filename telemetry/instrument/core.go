@@ -152,7 +152,7 @@ func NewCore(r *Registry, names Names) *Core {
 	return c
 }
 
-// pairs are the series of a counter with two labels, words those of a counter with one.
+// pairs are the series of a counter with two labels, words the series of a counter with one.
 func (r *Registry) pairs(d Definition) *series[pair, *counter] {
 	return newSeries(func(k pair) *counter {
 		return r.family(d).counter(attribute.String(d.Labels[0], k.first), attribute.String(d.Labels[1], k.second))
@@ -262,7 +262,7 @@ type attemptSeries struct {
 // Attempt is one attempt of a request at a target.
 type Attempt struct {
 	Inference
-	// Kind is that of the failure; empty for success.
+	// Kind is the kind of the failure; empty for success.
 	Kind     string
 	Duration time.Duration
 	Counts   Counts
@@ -304,10 +304,10 @@ type settledSeries struct {
 
 // Settlement is a request that was admitted, at its end.
 type Settlement struct {
-	// Protocol is that of the caller, Route the pattern of the route, Upstream the upstream
+	// Protocol is the caller's, Route the pattern of the route, Upstream the upstream
 	// that served it or failed last.
 	Protocol, Route, Upstream string
-	// Outcome and Kind are those of the ledger.
+	// Outcome and Kind are the ledger's.
 	Outcome, Kind string
 	// Source is empty where the upstream reported the usage.
 	Source                   string

@@ -79,10 +79,10 @@ type HTTPRequest struct {
 	// Protocol is the protocol of the path.
 	Protocol string
 	Status   int
-	// Kind is that of the failure; empty for none.
+	// Kind is the kind of the failure; empty for none.
 	Kind          string
 	Duration, Own time.Duration
-	// Events and Heartbeats are those of a stream; Cut is the side that cut it, empty for a
+	// Events and Heartbeats count a stream's; Cut is the side that cut it, empty for a
 	// stream that ended whole.
 	Events, Heartbeats int64
 	Cut                string
@@ -100,7 +100,7 @@ func Method(method string) string {
 	return "_OTHER"
 }
 
-// Begun counts a request in, with its method as Method gives it.
+// Begun counts a request in, with its method as Method returns it.
 func (e *Edge) Begun(method, scheme string) Active {
 	if e == nil {
 		return Active{}

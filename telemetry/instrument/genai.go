@@ -77,7 +77,7 @@ type genAI struct {
 	family  func(Definition) *family
 }
 
-// durations are those of one target and kind of failure.
+// durations are the durations of one target and kind of failure.
 type durations struct{ newest, older *histogram }
 
 func (d durations) record(took time.Duration, span trace.SpanContext) {
@@ -191,7 +191,7 @@ func (to *inferenceSeries) used(span trace.SpanContext, n Counts, failed bool) {
 	}
 }
 
-// add counts tokens; what is neither of images nor of audio is of text.
+// add counts tokens; those of neither images nor audio are text.
 func (m *modalities) add(all, image, audio int64) {
 	if image > 0 {
 		m.image.add(image)

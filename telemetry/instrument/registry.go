@@ -153,7 +153,7 @@ var (
 	firstChunkBounds = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 	chunkBounds      = []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5}
 	tokenBounds      = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
-	// httpBounds are those of http.server.request.duration, with larger ones for answers of
+	// httpBounds are the bounds of http.server.request.duration, with larger ones for answers of
 	// models, which take minutes.
 	httpBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300}
 	// ownBounds begin at 50 µs: the gateway's own time is a tenth of a millisecond on an
@@ -263,7 +263,7 @@ type series[K comparable, V any] struct {
 	last atomic.Pointer[resolved[K, V]]
 }
 
-// resolved is what one combination of values stands for.
+// resolved is the counter or histogram of one combination of values.
 type resolved[K comparable, V any] struct {
 	key   K
 	value V
@@ -316,7 +316,7 @@ func rpcAttributes(k rpcKey) []attribute.KeyValue {
 
 // HTTPCall is what the labels of one call of an upstream over HTTP are made of.
 type HTTPCall struct {
-	// Method is the HTTP method, Address and Port the upstream's, Status that of the answer
+	// Method is the HTTP method, Address and Port the upstream's, Status the status of the answer
 	// (0 for none), Failure the word for why there is none.
 	Method, Address string
 	Port, Status    int

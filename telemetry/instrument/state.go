@@ -36,7 +36,7 @@ var (
 		Help: "1 while the process is ready, else 0."}
 )
 
-// Definitions are all metrics of Genway, those of the older GenAI names included.
+// Definitions are all metrics of Genway, also with the older GenAI names.
 func Definitions() []Definition {
 	return []Definition{
 		requests, requestDuration, ownDuration, admissionDuration, tokensUsed, estimatedUsage, costDollars, limitRefusals, refusals,
@@ -51,7 +51,7 @@ func Definitions() []Definition {
 }
 
 // State returns the figures of a process when metrics are collected. Functions that are nil
-// are of what the process does not have. They must return at once.
+// belong to what the process does not have. They must return at once.
 type State struct {
 	// Breakers calls yield with each upstream and the state of its breaker: 0 closed, 1
 	// half-open, 2 open.

@@ -26,7 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of the headers, which are those of the metadata of gRPC, too. In HTTP they are
+// The names of the headers, which are the names of the metadata of gRPC, too. In HTTP they are
 // matched without regard to case.
 const (
 	ParentKey  = "traceparent"
@@ -46,7 +46,7 @@ const (
 type Carried struct {
 	trace.SpanContext
 
-	// Baggage is the caller's, as it stands in the header; empty for none.
+	// Baggage is the caller's, as it is in the header; empty for none.
 	Baggage string
 
 	id     string // of the trace, as text; empty where it is not written yet
@@ -110,17 +110,17 @@ func parseBaggage(bag string) string {
 	return bag
 }
 
-// parentLength is that of a traceparent of version 00: 00-TRACE-SPAN-FLAGS.
+// parentLength is the length of a traceparent of version 00: 00-TRACE-SPAN-FLAGS.
 const parentLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
-// traceBegin and traceEnd are where the trace's identifier stands in it.
+// traceBegin and traceEnd are where the trace's identifier is in it.
 const traceBegin, traceEnd = 3, 35
 
 func parseParent(s string) (trace.SpanContext, bool) {
 	if len(s) < parentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return trace.SpanContext{}, false
 	}
-	// A later version may have more behind another dash; ff is no version.
+	// A later version may have more after another dash; ff is no version.
 	if s[:2] == "ff" || len(s) > parentLength && (s[:2] == "00" || s[parentLength] != '-') {
 		return trace.SpanContext{}, false
 	}

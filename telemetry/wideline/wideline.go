@@ -130,7 +130,7 @@ func appendFraction(b []byte, n, digits int, trimmed bool) []byte {
 	return b
 }
 
-// Encoding is a format of lines, those of slog's handlers without options: the time, the level,
+// Encoding is a format of lines, as slog's handlers without options write them: the time, the level,
 // the message and the fields, in this order.
 type Encoding int
 
@@ -141,7 +141,7 @@ const (
 	JSON
 )
 
-// begin writes what stands before the fields.
+// begin writes what comes before the fields.
 func (l *Line) begin() {
 	b := l.text[:0]
 	if l.encoding == JSON {

@@ -1,4 +1,4 @@
-// Package cli is what the three commands have in common: parsing, exit codes, the
+// Package cli has the common parts of the three commands: parsing, exit codes, the
 // log and the end on a signal.
 package cli
 

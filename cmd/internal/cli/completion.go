@@ -33,7 +33,7 @@ func (f *completionFlag) BeforeReset(ctx *kong.Context, trace *kong.Path) error 
 // completeCommand is the first argument with which the scripts ask for candidates.
 const completeCommand = "__complete"
 
-// complete writes the candidates for the last of the words that stand behind the program's
+// complete writes the candidates for the last of the words after the program's
 // name: each on a line, with a tab and what it is. No line leaves the file names to the shell.
 func (p Program) complete(out io.Writer, words []string) error {
 	parser, err := p.parser()

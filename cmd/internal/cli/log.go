@@ -61,14 +61,14 @@ type prompt struct {
 	slog.Handler
 	lines *lines
 	level slog.Level
-	// encoding is that of the lines of requests; None for a handler with fields of its own.
+	// encoding is the format of the lines of requests; None for a handler with fields of its own.
 	encoding wideline.Encoding
 }
 
 // Enabled says what the handler would say, without asking through its options.
 func (h prompt) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-// Encoding is that of the lines of requests.
+// Encoding is the format of the lines of requests.
 func (h prompt) Encoding() wideline.Encoding { return h.encoding }
 
 // LinesLost returns what counts the lines of a log that could not be written; nil for a log of another

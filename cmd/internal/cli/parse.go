@@ -232,7 +232,7 @@ func plainText(err error) string {
 	return keyText.ReplaceAllString(text, redacted)
 }
 
-// redacted stands in errors for what they must not repeat.
+// redacted replaces in errors what they must not repeat.
 const redacted = "[REDACTED]"
 
 // checkBounds fails when a number or a duration among the flags is beyond its bounds, which are
@@ -300,8 +300,8 @@ func expected(tag *kong.Tag) string {
 	return text
 }
 
-// environment resolves flags that no argument gives to the values of their variables. A
-// variable that is set to nothing gives an empty value. Its errors repeat a value only if it
+// environment resolves flags that no argument sets to the values of their variables. A
+// variable that is set to nothing is an empty value. Its errors repeat a value only if it
 // looks like a number: anything else may be a secret in the wrong variable.
 func environment() kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
@@ -379,7 +379,7 @@ func isFigure(text string) bool {
 
 // Configured is a command that wants to know where the values of its flags are from.
 type Configured interface {
-	// TakeSettings is called once, ahead of Run.
+	// TakeSettings is called once, before Run.
 	TakeSettings(settings []Setting)
 }
 

@@ -281,7 +281,7 @@ const roomy = 32 << 20
 
 // TuneMemory has the collector wait for a heap of at least that size; larger heaps are
 // collected when they have doubled. By itself Go would let them grow by the size of all
-// stacks as well, and those of a thousand streams are half as large as their heap. It leaves the
+// stacks as well, and the stacks of a thousand streams are half as large as their heap. It leaves the
 // choice to an operator who has set GOGC or GOMEMLIMIT.
 func TuneMemory() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {

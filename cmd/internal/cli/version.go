@@ -19,15 +19,15 @@ import (
 var version string
 
 // revision and commitTime are the commit's name and its time in RFC 3339, where the linker sets
-// them: a build outside of a checkout, as that of an image, has no stamp of the Go command.
+// them: a build outside of a checkout, as for an image, has no stamp of the Go command.
 // modified says that files differed from the commit, unless it is empty or false.
-// deploy/scripts/revision gives all four. With a revision, the stamp of the Go command does not count.
+// deploy/scripts/revision sets all four. With a revision, the stamp of the Go command does not count.
 var revision, commitTime, modified string
 
 // build is what is known of how a program was built.
 type build struct {
 	version string
-	// revision and time are of the commit, empty where it was built outside of a checkout;
+	// revision and time are the commit's, empty if it was built outside of a checkout;
 	// modified says that files differed from the commit.
 	revision, time string
 	modified       bool

@@ -168,7 +168,7 @@ type SignIn struct {
 	provider *openid.Provider
 }
 
-// NewSignIn follows what section gives; nil is no identity provider.
+// NewSignIn follows what section returns; nil is no identity provider.
 func NewSignIn(section func() *config.OIDC) *SignIn { return &SignIn{section: section} }
 
 // Provider returns the identity provider in force; nil for none.

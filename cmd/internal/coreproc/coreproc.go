@@ -225,19 +225,19 @@ func (c *Core) Board() *flight.Board { return c.board }
 // Telemetry is the core's, for an edge in the same process.
 func (c *Core) Telemetry() *telemetry.Telemetry { return c.telemetry }
 
-// Channel gives an edge in the same process its way to the core, which trusts it.
+// Channel connects an edge in the same process to the core, which trusts it.
 func (c *Core) Channel() grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.Channel(c.service, interceptors, c.server.Health())
 }
 
-// AdminChannel gives a console in the same process its way to the Admin service.
+// AdminChannel connects a console in the same process to the Admin service.
 func (c *Core) AdminChannel() grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.AdminChannel(c.admin, interceptors)
 }
 
-// DirectChannel gives a console in the same process its way to the Generation service, as a
+// DirectChannel connects a console in the same process to the Generation service, as a
 // direct caller.
 func (c *Core) DirectChannel() grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
@@ -338,7 +338,7 @@ func models(router *route.Router) map[genwayv1.Protocol]string {
 	return found
 }
 
-// pasteable reports whether a name stands in a line for a shell, in JSON and in a path as
+// pasteable reports whether a name is written in a line for a shell, in JSON and in a path as
 // it is.
 func pasteable(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/@+") == ""
@@ -410,7 +410,7 @@ func (c *Core) expiries(yield func(group string, end time.Time)) {
 	}
 }
 
-// Hash is that of the configuration in force: the first digits of its SHA-256, or none
+// Hash is the hash of the configuration in force: the first digits of its SHA-256, or none
 // without a file.
 func (r *Routing) Hash() string {
 	r.mu.Lock()
@@ -418,7 +418,7 @@ func (r *Routing) Hash() string {
 	return r.hash
 }
 
-// noHash stands for a core without a configuration file.
+// noHash is the hash of a core without a configuration file.
 const noHash = "none"
 
 func hashOf(file string) string {

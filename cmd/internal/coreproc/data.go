@@ -32,7 +32,7 @@ type Data struct {
 	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" help:"What to do if the store's schema is older than this program's: auto migrates it, check refuses to start, off does not check."`
 }
 
-// Location is the store's: that of the flag, else of the configuration, else a file in
+// Location is where the store is: by the flag, else by the configuration, else a file in
 // the data directory.
 func (d Data) Location() (string, error) {
 	if d.Store != "" {
@@ -51,7 +51,7 @@ func (d Data) Location() (string, error) {
 	return filepath.Join(dir, store.FileName), nil
 }
 
-// Directory is that of the data, or of the SQLite file that has them. It need not exist.
+// Directory is the directory of the data, or of the SQLite file that has them. It need not exist.
 func (d Data) Directory() (string, error) {
 	location, err := d.Location()
 	if err == nil && !store.IsPostgres(location) {
@@ -92,7 +92,7 @@ func (d Data) openStore(ctx context.Context, config store.Config, log *slog.Logg
 	return db, service, nil
 }
 
-// existing is of commands that read or change what is there: a mistyped directory is an
+// existing requires that there is a store to read or change: a mistyped directory is an
 // error, not a new and empty store.
 var existing = store.Config{Existing: true}
 

@@ -135,7 +135,7 @@ func (r *Routing) unpriced() bool {
 // retainDays is how many days the ledger keeps its rows; 0 is for good.
 func (r *Routing) retainDays() int { return int(r.retain.Load()) }
 
-// follow gives the file's limits to the core's limiter, now and whenever they change.
+// follow sets the file's limits in the core's limiter, now and whenever they change.
 func (r *Routing) follow(limits *Limits) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -341,7 +341,7 @@ func (r *Routing) reload() error {
 	return nil
 }
 
-// before is behind the name of a file whose text was replaced.
+// before is added to the name of a file whose text was replaced.
 const before = ".before"
 
 var _ admin.Configurator = (*Routing)(nil)

@@ -130,7 +130,7 @@ func targets(r config.Route, list []config.Target, made map[string]route.Target,
 	return all, nil
 }
 
-// overrides makes those of a target ready, with what the model refuses where the operator
+// overrides prepares a target's overrides, with what the model refuses where the operator
 // wants every request to fit it.
 func overrides(o config.Overrides, fits catalog.Row) (*override.Overrides, error) {
 	rules := override.Rules{Drop: o.Drop, Set: o.Set.Values(), Default: o.Default.Values(), Bound: map[string]override.Range{}}
@@ -158,7 +158,7 @@ type Called interface {
 	URL(model string) string
 }
 
-// Upstreams are those of the routes in force.
+// Upstreams are the upstreams of the routes in force.
 func (r *Routing) Upstreams() []*adminv1.Upstream {
 	called := r.Called()
 	var list []*adminv1.Upstream

@@ -195,7 +195,7 @@ func (f EdgeFlags) servePages(ctx context.Context, edge *gateway.Edge, group *sy
 	serve("pages for debugging", f.pages.Debug, func() error { return f.telemetry.ServeDebug(ctx, f.pages.Debug, f.board) })
 }
 
-// Instruments are those of UseTelemetry; nil before.
+// Instruments are set by UseTelemetry; nil before.
 func (f EdgeFlags) Instruments() *instrument.Edge { return f.metrics }
 
 func (f EdgeFlags) tracer() *tracing.Tracer {
@@ -257,7 +257,7 @@ func (f TLSFlags) open() (*certs.Source, error) {
 	return source, nil
 }
 
-// Scheme is that of the listener's URLs.
+// Scheme is the scheme of the listener's URLs.
 func (l Listener) Scheme() string {
 	if l.Certificates != nil {
 		return "https"

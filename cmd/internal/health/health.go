@@ -25,7 +25,7 @@ import (
 // Within bounds a check: connecting, the handshake and the answer.
 const Within = 3 * time.Second
 
-// ErrNotReady is of a server that answers, but says that it is not ready.
+// ErrNotReady is returned if a server answers that it is not ready.
 var ErrNotReady = errors.New("not ready")
 
 // trustItself is for connections of a process to a server that has the same settings,
@@ -130,7 +130,7 @@ type Target struct {
 	Encrypted bool
 }
 
-// Run asks each target in turn and prints that all are ready. The error is of all that are
+// Run asks each target in turn and prints that all are ready. The error names all that are
 // not.
 func Run(ctx context.Context, stdout io.Writer, targets ...Target) error {
 	var failed []error

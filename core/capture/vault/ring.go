@@ -13,7 +13,7 @@ import (
 )
 
 // Ring is the keys of a key file. The first one encrypts, and all of them decrypt: a key is
-// replaced by writing a new one ahead of it, and is taken out when nothing is left of what it
+// replaced by writing a new one before it, and is taken out when nothing is left of what it
 // has encrypted.
 type Ring struct{ keys []ringKey }
 
@@ -29,7 +29,7 @@ const (
 	maxKeyName = 64
 )
 
-// LoadRing reads a key file: a line for each key, its name and behind a space 32 bytes in base64.
+// LoadRing reads a key file: a line for each key, its name and after a space 32 bytes in base64.
 // Empty lines and lines that begin with # are none. Errors name the line and never its content.
 func LoadRing(file string) (*Ring, error) {
 	text, err := smallfile.Read(file, maxKeyFile)

@@ -29,7 +29,7 @@ const (
 
 	// budget bounds the memory of captures, until they are written.
 	budget = 64 << 20
-	// maxWaiting bounds the captures that wait to be written, batch those of one write.
+	// maxWaiting bounds the captures that wait to be written, batch the captures of one write.
 	maxWaiting, batch = 4096, 16
 	// writeWithin bounds one write, and retryAfter is the pause before a write that failed is
 	// tried for the second and last time.
@@ -80,7 +80,7 @@ type waiting struct {
 	capture *capture.Capture
 }
 
-// New starts a vault, which the caller closes ahead of its store.
+// New starts a vault, which the caller closes before its store.
 func New(config Config) *Vault {
 	if config.Clock == nil {
 		config.Clock = time.Now
@@ -186,7 +186,7 @@ func (v *Vault) Close() {
 	<-v.ended
 }
 
-// A row's content is a line of JSON, which describes the bodies, and behind it their bytes, one
+// A row's content is a line of JSON, which describes the bodies, and after it their bytes, one
 // body after the other.
 
 type described struct {

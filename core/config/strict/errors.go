@@ -146,7 +146,7 @@ func (c *counter) Visit(ast.Node) ast.Visitor {
 }
 
 // Decode is the package's Decode that adds all that cannot be decoded, and leaves it out.
-// It reports whether into is of use. In a large document it does not look for all mistakes: the last one says so.
+// It reports whether into can be used. In a large document it does not look for all mistakes: the last one says so.
 func (p *Problems) Decode(fresh func() any) bool {
 	for range p.sought() {
 		err := decode(p.body, fresh())

@@ -44,7 +44,7 @@ func Parse(file string, text []byte) (body ast.Node, err error) {
 	if err := checkEncoding(file, text); err != nil {
 		return nil, err
 	}
-	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff")))) // what some editors put ahead of UTF-8
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff")))) // the byte order mark that some editors write
 	if err := checkDepth(file, tokens); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func checkEncoding(file string, text []byte) error {
 }
 
 // Value reads a text of one document without a schema: mappings are yaml.MapSlice values, in the order of the text,
-// and sequences []any. It is nil for an empty text. Errors are those of Parse, or of a value that cannot be read.
+// and sequences []any. It is nil for an empty text. Errors are as in Parse, or say which value cannot be read.
 func Value(file string, text []byte) (value any, err error) {
 	body, err := Parse(file, text)
 	if err != nil || body == nil {

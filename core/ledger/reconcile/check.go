@@ -19,7 +19,7 @@ type Prices interface {
 	ByID(id string) (price.Price, bool)
 }
 
-// Checking is what a check is of.
+// Checking configures a check.
 type Checking struct {
 	Store ledger.Store
 	// Prices are what costs are reckoned by once more; nil leaves that out.
@@ -47,7 +47,7 @@ type Checked struct {
 	// Left is how many requests of dead processes are still open.
 	Left int64
 	// Wrong are entries that contradict themselves or their price, Sums what does not
-	// add up. Both are of at most a hundred.
+	// add up. Both name at most a hundred.
 	Wrong, Sums []string
 }
 
@@ -222,7 +222,7 @@ func (c *Checked) charge(e *ledger.Entry, of *ledger.Charge, prices Prices) {
 // table is rows of a report by their values.
 type table map[string]ledger.Row
 
-// add adds a row to that of its values.
+// add adds a row to the sum of its values.
 func (t table) add(r ledger.Row) {
 	key := strings.Join(r.Values, "\x00") // no value has one
 	sum := t[key]
@@ -231,7 +231,7 @@ func (t table) add(r ledger.Row) {
 	t[key] = sum
 }
 
-// by adds up the rows of some of the dimensions that a table's rows are of.
+// by adds up a table's rows by some of their dimensions.
 func (t table) by(of, dimensions []ledger.Dimension) table {
 	var at []int
 	for _, d := range dimensions {

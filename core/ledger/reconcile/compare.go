@@ -14,9 +14,9 @@ import (
 	"github.com/genway/genway/core/price"
 )
 
-// Scope is which of the ledger's requests the answers are of.
+// Scope says which of the ledger's requests the answers belong to.
 type Scope struct {
-	// Since and Until are as those of ledger.Query.
+	// Since and Until are as in ledger.Query.
 	Since, Until time.Time
 	// Upstream, unless empty, leaves out what others served.
 	Upstream string
@@ -85,7 +85,7 @@ func Compare(ctx context.Context, store ledger.Store, answers *Answers, scope Sc
 // readEvery is after how many entries a scope's Read is called.
 const readEvery = 1024
 
-// walk takes single requests, those of several attempts by one identifier together.
+// walk takes single requests; several attempts with one identifier together.
 func (a *Answers) walk(ctx context.Context, store ledger.Store, scope Scope) error {
 	var read int64
 	for e, err := range store.Entries(ctx, scope.Since) {

@@ -1,4 +1,4 @@
-// Package limittest has the suite of limit.Store: what is admitted, held, spent and given back is the same in
+// Package limittest is the test suite that every limit.Store passes: what is admitted, held, spent and returned is the same in
 // every store, for one core and for several that count together.
 package limittest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// Config is what a core gives its store.
+// Config configures a store as a core does.
 type Config struct {
 	// Process is the core's name in the ledger.
 	Process string

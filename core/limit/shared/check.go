@@ -91,7 +91,7 @@ func (k keys) reserving(claim *limit.Claim, lease time.Duration, now time.Time) 
 	return c
 }
 
-// answer is what the reserving script gives: a word, the server's time and the states.
+// answer is what the reserving script returns: a word, the server's time and the states.
 type answer struct {
 	word   string
 	now    int64

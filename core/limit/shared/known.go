@@ -165,7 +165,7 @@ func (s *Store) ledger(ctx context.Context, place int, start int64, only *limit.
 	return nil
 }
 
-// seed sends the server what was spent of those of a claim's budgets that it does not have.
+// seed sends the server what was spent of a claim's budgets that it does not have.
 func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.State, now time.Time) error {
 	c := &call{args: []any{"first"}}
 	for i := range claim.Subjects {

@@ -1,5 +1,5 @@
-// Package shared counts what is used of limits in a Redis or a Valkey, for cores that
-// share them. A claim is taken by one script, from all its limits or from none; each
+// Package shared implements limit.Store on Redis or Valkey, for cores that count limits together.
+// A claim is taken by one script, from all its limits or from none; each
 // question is one round trip, and by the server's clock, so that cores need not agree on
 // the time but for the day. What a core holds it holds by leases: those of a core that
 // died come back.
@@ -184,7 +184,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 // ask runs the reserving script. Where the server does not know what was spent, ask seeds that
 // first.
 func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*answer, error) {
-	// Otherwise a caller that disconnects during the call would leave a claim behind.
+	// Otherwise a caller that disconnects during the call would leave its claim in the store.
 	ctx = context.WithoutCancel(ctx)
 	c := s.keys.reserving(claim, s.config.Lease, wall)
 	for seeded := false; ; seeded = true {

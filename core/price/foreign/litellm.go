@@ -136,7 +136,7 @@ func (s *source) liteLLM(entry members) {
 // perThousandth is the shift of a price of a thousand calls.
 const perThousandth = -3
 
-// search reads the price of a web search, which catalogues have by the size of what is found. A row has one: that of medium,
+// search reads the price of a web search, which catalogues have by the size of what is found. A row has one: the price of medium,
 // the vendors' default.
 func (s *source) search(value jsontext.Value, entry members) {
 	const member, medium = "search_context_cost_per_query", "search_context_size_medium"
@@ -182,7 +182,7 @@ func (s *source) search(value jsontext.Value, entry members) {
 var groundedPrompts = []string{"gemini", "vertex_ai-language-models"}
 
 // factors reads provider_specific_entry: what the prices of tokens are multiplied by for a speed and a geography.
-// Anthropic multiplies those of cached tokens, too, and both factors where both apply.
+// Anthropic multiplies the prices of cached tokens, too, and both factors where both apply.
 func (s *source) factors(value jsontext.Value) {
 	const member, us = "provider_specific_entry", "us"
 	var entry members
@@ -311,9 +311,9 @@ func (s *source) variant(entry members) bool {
 	return true
 }
 
-// pixels is the price of an image by that of a pixel.
+// pixels is the price of an image by the price of a pixel.
 func (s *source) pixels(value jsontext.Value, width, height string) *price.Dollars {
-	each, exact, err := price.Scale(string(value), nano) // digits behind the nano-dollar
+	each, exact, err := price.Scale(string(value), nano) // digits after the nano-dollar
 	if err != nil {
 		s.report.leavef(s.name, "input_cost_per_pixel: %v", err)
 		return nil

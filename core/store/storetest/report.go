@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// firstEvents are those of so many requests, of which these entries had one. That of each came within
+// firstEvents expects a histogram of so many requests, of which these entries had a first event. Each came within
 // 16 ms.
 func firstEvents(known int64, of ...int64) ledger.FirstEvents {
 	f := ledger.FirstEvents{Known: known, Buckets: [ledger.FirstEventBuckets]int64{int64(len(of))}}

@@ -1,4 +1,4 @@
-// Package storetest is what every kind of database of core/store must pass. A test
+// Package storetest is the test suite that every kind of database of core/store passes. A test
 // calls Run with a way to make empty databases; the suite opens each as often as it
 // needs, the way several processes do.
 //

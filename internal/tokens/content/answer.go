@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/sandbox/media"
 )
 
-// sketchQuality is that of images in answers of text models.
+// sketchQuality is the quality of images in answers of text models.
 const sketchQuality = "low"
 
 // Part counts the tokens of a part of an answer.

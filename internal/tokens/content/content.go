@@ -3,7 +3,7 @@
 //
 // Texts of every kind are counted by the tokenizer of internal/tokens: messages, thinking, tool
 // calls (name and arguments), tool results, the schemas of tools and of the response format;
-// exactly up to tokens.MaxExact bytes of a request or an answer, and in proportion behind them.
+// exactly up to tokens.MaxExact bytes of a request or an answer, and in proportion after them.
 // Nothing is counted for roles and framing. Media cost what the table says:
 //
 //	image   tokens.Image of its pixels; 85 where they are not known (url, file id)

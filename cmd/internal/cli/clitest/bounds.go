@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/cmd/internal/cli"
 )
 
-// Bounds gives each number and duration among the flags of a command what a stranger would:
+// Bounds sets each number and duration among the flags of a command to what a stranger would:
 // nothing, words, NaN, numbers that are too large, below zero. What is no value of the flag must
 // be refused in words that name the flag, its variable and what was given; of words in a variable,
 // which may be a secret, all but what was given. A value below zero is
