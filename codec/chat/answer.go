@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -449,7 +449,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		Created:           seconds(resp.CreateTime.GetSeconds()),
 		Model:             resp.Model,
 		Choices:           []choice{},
-		ServiceTier:       openai.Tier(resp.ServiceTier),
+		ServiceTier:       setting.Tier(protocol, resp.ServiceTier),
 		SystemFingerprint: resp.SystemFingerprint,
 	}
 	for i, c := range resp.Candidates {

@@ -17,8 +17,8 @@ const untaken = "the upstream is not known to take it"
 // lose notes a field of the contract that the dialect has no member for.
 func (e *encoder) lose(field string) { e.losses.Add(field, untaken) }
 
-// setting is a parameter of a request: its member, and its field of the contract.
-type setting struct {
+// settingMember is a parameter of a request: its member, and its field of the contract.
+type settingMember struct {
 	member, field string
 	// cut takes it out of the request, and reports whether anything is lost by that.
 	cut func(*request) bool
@@ -26,7 +26,7 @@ type setting struct {
 
 // otherSettings are those of a shape of their own. The default of a setting says nothing, so that it
 // is left out unnoted.
-var otherSettings = []setting{
+var otherSettings = []settingMember{
 	{"parallel_tool_calls", "tool_choice.parallel", func(r *request) bool { return cutBut(&r.ParallelToolCalls, true) }},
 	{"reasoning_effort", "thinking", func(r *request) bool { return cut(&r.ReasoningEffort) }},
 	{"audio", "audio_output", func(r *request) bool { return cut(&r.Audio) }},

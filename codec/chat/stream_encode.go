@@ -7,7 +7,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -81,7 +81,7 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 	s.encoder = newAnswerEncoder(t.Id, t.Model, t.CreateTime.GetSeconds(), s.to)
 	s.envelope = answer{
 		ID: s.id, Object: "chat.completion.chunk", Created: seconds(t.CreateTime.GetSeconds()),
-		Model: t.Model, ServiceTier: openai.Tier(t.ServiceTier), SystemFingerprint: t.SystemFingerprint,
+		Model: t.Model, ServiceTier: setting.Tier(protocol, t.ServiceTier), SystemFingerprint: t.SystemFingerprint,
 	}
 	s.nullUsage = s.to.Request != nil && s.to.Request.IncludeUsage
 	s.compose()
@@ -118,7 +118,7 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 		}
 		return nil
 	}
-	if tier := openai.Tier(t.ServiceTier); t.ServiceTier != "" && tier != s.envelope.ServiceTier {
+	if tier := setting.Tier(protocol, t.ServiceTier); t.ServiceTier != "" && tier != s.envelope.ServiceTier {
 		s.envelope.ServiceTier = tier
 		s.compose()
 	}

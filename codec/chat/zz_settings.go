@@ -115,7 +115,7 @@ func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error
 }
 
 // settingMembers are the generated members, which a dialect may not have.
-var settingMembers = []setting{
+var settingMembers = []settingMember{
 	{"temperature", "sampling.temperature", func(r *request) bool {
 		says := r.Temperature != nil
 		r.Temperature = nil

@@ -3,6 +3,7 @@ package generatecontent
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -58,7 +59,7 @@ func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, 
 		CachedContentTokenCount: integerOf(u.CacheReadInputTokens),
 		ThoughtsTokenCount:      integerOf(u.ThinkingTokens),
 		ToolUsePromptTokenCount: integerOf(u.ToolUseInputTokens),
-		ServiceTier:             callerTier(tier),
+		ServiceTier:             setting.Tier(protocol, tier),
 	}
 	if w.TotalTokenCount == 0 {
 		w.TotalTokenCount = integer(codec.Sum(u.InputTokens, u.OutputTokens))
@@ -169,13 +170,4 @@ func (w *usage) add(later *usage) {
 	if later.ServiceTier != "" {
 		w.ServiceTier = later.ServiceTier
 	}
-}
-
-// callerTier spells the tier of an answer: the vendor's word for the default one,
-// other words as they are.
-func callerTier(tier string) string {
-	if tier == "default" {
-		return "standard"
-	}
-	return tier
 }

@@ -3,15 +3,13 @@ package messages
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The vendor's words when nothing else is known.
-const (
-	standardTier = "standard"
-	noGeo        = "not_available"
-)
+// noGeo is the vendor's word when nothing else is known.
+const noGeo = "not_available"
 
 // merge takes over the counts of a later report. Counts are cumulative: each
 // replaces the one before unless it is zero, and none is added (case U5).
@@ -238,7 +236,7 @@ func (w *writer) usage(u *genwayv1.Usage, tier string) {
 	w.Int("thinking_tokens", u.GetThinkingTokens())
 	w.merge(u.GetNativeFields(), "output_tokens_details", "usage")
 	w.End()
-	w.Str("service_tier", tierWord(tier))
+	w.Str("service_tier", setting.Tier(protocol, tier))
 	if native(u.GetNativeFields(), "inference_geo") == nil {
 		w.Str("inference_geo", noGeo)
 	}
@@ -249,15 +247,6 @@ func (w *writer) usage(u *genwayv1.Usage, tier string) {
 	}
 	w.natives(u.GetNativeFields(), "usage", nil, "cache_creation", "output_tokens_details")
 	w.End()
-}
-
-// tierWord is the tier that served an answer in the vendor's words (UsageServiceTier).
-func tierWord(tier string) string {
-	switch tier {
-	case "", "default", "auto":
-		return standardTier
-	}
-	return tier
 }
 
 const stopReasonName = "stop_reason"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
 	"github.com/genway/genway/codec/passthrough"
+	"github.com/genway/genway/codec/setting"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -129,7 +129,7 @@ func (h *head) begin(w *member.Writer, end ending) {
 
 func (h *head) end(w *member.Writer, usage *genwayv1.Usage, losses *codec.Losses) {
 	w.EndList()
-	w.Str("service_tier", openai.Tier(h.tier))
+	w.Str("service_tier", setting.Tier(protocol, h.tier))
 	encodeUsage(w, usage, losses)
 	w.Value(h.echo)
 	w.Spliced(extras(h.natives, "", losses))

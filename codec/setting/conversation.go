@@ -126,3 +126,24 @@ var Answers = []Member{
 	{"candidates[].parts", "message", "output", "content", "content"},
 	{"usage", "usage", "usage", "usage", "usageMetadata"},
 }
+
+// openaiServed are OpenAI's words for the tiers of answers.
+var openaiServed = map[string]string{"": "default", "standard": "default"}
+
+// tiers are the words of a protocol for the tier that served an answer, where they are not the upstream's own
+// (ChatCompletionServiceTier and ResponseServiceTier of openai-go, UsageServiceTier of @anthropic-ai/sdk,
+// ServiceTier of genai). The empty word is that of an upstream which names none.
+var tiers = map[genwayv1.Protocol]map[string]string{
+	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: openaiServed,
+	genwayv1.Protocol_PROTOCOL_RESPONSES:        openaiServed,
+	genwayv1.Protocol_PROTOCOL_MESSAGES:         {"": "standard", "default": "standard", "auto": "standard"},
+	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: {"default": "standard"},
+}
+
+// Tier returns the word of a protocol for the tier that served an answer.
+func Tier(protocol genwayv1.Protocol, word string) string {
+	if own, ok := tiers[protocol][word]; ok {
+		return own
+	}
+	return word
+}

@@ -416,7 +416,7 @@ func (g *settingsWriter) says(value string, k knob) string {
 
 // cuts writes how each member is left out for upstreams that do not take it.
 func (g *settingsWriter) cuts() {
-	g.printf("\n// settingMembers are the generated members, which a dialect may not have.\nvar settingMembers = []setting{\n")
+	g.printf("\n// settingMembers are the generated members, which a dialect may not have.\nvar settingMembers = []settingMember{\n")
 	for _, k := range g.knobs {
 		if k.Member == "" || k.ByHand {
 			continue
