@@ -1,8 +1,20 @@
+// Package protocol is the home of the JSON protocols: one file for each, and one table of
+// all. What is true of a protocol as a whole stands here once: its names, the group of its
+// keys, its paths, where a key and a version go in requests, how its streams are framed,
+// which headers belong to it, how its upstreams are addressed, and its codec. The edge, the
+// upstream adapter, authentication, configuration, overrides and routing read the table.
+//
+// A new protocol is one value of the enum in the contract, its HTTP bindings there, a
+// codec, and one file here whose row this file lists.
+//
+// The package is below gateway and core. It imports codecs and the contract, and must not
+// import net/http, grpc, gateway or core.
 package protocol
 
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -312,3 +324,31 @@ func (p *Protocol) ErrorCodec() ErrorCodec {
 	}
 	return p.Codec
 }
+
+// Events reports whether a caller's query asks for a stream in server-sent events. A framing that
+// the protocol does not have is refused: the caller could not read any other. The parameter may
+// have a dollar sign ahead of its name, as the vendor's common parameters may.
+func (f Framing) Events(query string) (bool, error) {
+	if f.Query.Name == "" || query == "" {
+		return f.Query.Name == "", nil
+	}
+	asked, _ := url.ParseQuery(query) // what is no pair is nothing that was asked for
+	for _, name := range []string{f.Query.Name, "$" + f.Query.Name} {
+		switch value := asked.Get(name); value {
+		case "":
+		case f.Query.Value:
+			return true, nil
+		case f.Array:
+			return false, nil
+		default:
+			return false, fault.Invalid(name, "%s: expected %s or %s, got %.60q", name, f.Array, f.Query.Value, value)
+		}
+	}
+	return false, nil
+}
+
+// SessionHeaders are the headers, in lower case, by which clients name the session that a
+// request belongs to, in the order in which they are looked at: Claude Code's, opencode's and
+// pi's, and those of Codex, which sent the last in older versions. They reach the core with the
+// body, and no upstream.
+var SessionHeaders = []string{"x-claude-code-session-id", "x-session-affinity", "x-session-id", "session-id", "session_id"}

@@ -1,11 +1,21 @@
 package carried
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/dialect"
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/carried.md")
@@ -124,4 +134,181 @@ func (d *document) text() string {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, strings.ReplaceAll(reason, "|", "\\|"))
 	}
 	return b.String()
+}
+
+const (
+	chatCompletions = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	responsesAPI    = genwayv1.Protocol_PROTOCOL_RESPONSES
+	messagesAPI     = genwayv1.Protocol_PROTOCOL_MESSAGES
+	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+)
+
+var everyProtocol = []genwayv1.Protocol{chatCompletions, responsesAPI, messagesAPI, generateContent}
+
+// implication is a field that a body says without a member for it.
+type implication struct {
+	// row ends the name of a row of the table.
+	row       string
+	protocols []genwayv1.Protocol
+	reason    string
+}
+
+// impliedInRequests are fields that the upstream obeys without being asked, or that another
+// member says.
+var impliedInRequests = []implication{
+	{"mode: adaptive", []genwayv1.Protocol{chatCompletions, responsesAPI}, "the model decides unless an effort is asked for"},
+	{"budget_tokens: -1", []genwayv1.Protocol{chatCompletions}, "the model decides unless an effort is asked for"},
+	{"include_thoughts: false", []genwayv1.Protocol{responsesAPI, messagesAPI}, "thoughts are in the answer only when they are asked for"},
+	{"strict: true", []genwayv1.Protocol{generateContent}, "every answer is held to the schema"},
+	{"strict: false", []genwayv1.Protocol{generateContent}, "there is no strict mode to turn off"},
+	{"function.strict: false", []genwayv1.Protocol{responsesAPI}, "the body says so for every function without it"},
+	{"allowed_list", []genwayv1.Protocol{generateContent}, "names are always a list of allowed tools"},
+	{"id", everyProtocol, "only the upstream that made the part knows its identifier"},
+	{"tool_result.name", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the call that is answered has it"},
+	{"tool_result.custom", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "the call that is answered has it"},
+}
+
+// impliedInAnswers are fields of answers that other members say.
+var impliedInAnswers = []implication{
+	{"create_time", []genwayv1.Protocol{messagesAPI}, "the Date header says when"},
+	{"stop_reason: end_turn", everyProtocol, "an answer says so unless it says something else"},
+	{"stop_reason: stop_sequence", []genwayv1.Protocol{chatCompletions, responsesAPI, generateContent}, "the word for the end of a turn says both"},
+	{"stop_reason: tool_call", []genwayv1.Protocol{responsesAPI, generateContent}, "the calls in the answer say so"},
+	{"native_stop_reason", everyProtocol, "stop_reason says it; the vendor's word is carried where stop_reason says less"},
+	{"input_text_tokens", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the totals and the other counts say it"},
+	{"output_text_tokens", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the totals and the other counts say it"},
+	{"total_tokens", []genwayv1.Protocol{messagesAPI}, "it is the sum of the others"},
+	{"id", everyProtocol, "only the upstream that made the part knows its identifier"},
+	{"citations[0].native", []genwayv1.Protocol{generateContent}, "the other fields say what is cited"},
+}
+
+// neutral returns why a value of a setting is so without a member for it, where the table of settings
+// says that.
+func neutral(row string, to genwayv1.Protocol) (string, bool) {
+	for _, s := range setting.Texts() {
+		value, ok := strings.CutPrefix(row, s.Field+": ")
+		switch place := s.Of(to); {
+		case !ok:
+		case value == place.Implied:
+			return place.ImpliedBy, true
+		case value == s.Neutral:
+			return "it says what is so without it", true
+		}
+	}
+	return "", false
+}
+
+// impliedBy returns the member that implies a field which is not encoded itself.
+func impliedBy(implied []implication, row string, to genwayv1.Protocol) (string, bool) {
+	for _, i := range implied {
+		if row != i.row && !strings.HasSuffix(row, "."+i.row) {
+			continue
+		}
+		if slices.Contains(i.protocols, to) {
+			return i.reason, true
+		}
+	}
+	return "", false
+}
+
+// decoding returns the canonical message of a body.
+type decoding func(codec.Codec, []byte) (proto.Message, error)
+
+func decodeRequest(c codec.Codec, body []byte) (proto.Message, error) {
+	req, err := c.DecodeRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	return req.GenerateTextRequest, nil
+}
+
+func decodeAnswer(c codec.Codec, body []byte) (proto.Message, error) { return c.DecodeResponse(body) }
+
+// sameWhenRead are fields whose sample changes a body that means the same.
+var sameWhenRead = []implication{
+	{"image.media_type", []genwayv1.Protocol{responsesAPI}, "a type that is no image's is left out, and without one the image is a PNG"},
+}
+
+// A member that a codec writes for a field it reads as well: the canonical message of the body with the
+// field is another than that of the body without it. A member that the codec's struct has and that is
+// mapped nowhere would be no native field either, and be dropped silently.
+func TestEachFieldInABodyIsDecoded(t *testing.T) {
+	for _, s := range requestSubjects() {
+		decodesEachField(t, s, encodeRequest, decodeRequest)
+	}
+	for _, s := range answerSubjects() {
+		decodesEachField(t, s, encodeAnswer, decodeAnswer)
+	}
+}
+
+func decodesEachField(t *testing.T, s subject, encode encoding, decode decoding) {
+	t.Helper()
+	var table document
+	table.section(s.title)
+	_, target := s.make()
+	for _, f := range fieldsOf(target.ProtoReflect().Descriptor(), target) {
+		for i := range values(f.leaf(), genwayv1.Protocol_PROTOCOL_IMAGES) {
+			name := table.row(f, i).name
+			for _, c := range codecs {
+				without, base := s.make()
+				open(base, f[:len(f)-1])
+				with, target := s.make()
+				set(open(target, f[:len(f)-1]), f.leaf(), i, c.Protocol())
+				before, err := encode(c, without, nil)
+				if err != nil {
+					continue
+				}
+				after, err := encode(c, with, nil)
+				if err != nil || bytes.Equal(before, after) {
+					continue
+				}
+				read, err := decode(c, before)
+				if err != nil {
+					t.Errorf("%s, %v: %v", s.title, c.Protocol(), err)
+					continue
+				}
+				got, err := decode(c, after)
+				if _, known := impliedBy(sameWhenRead, name, c.Protocol()); known {
+					continue
+				}
+				if err != nil {
+					t.Errorf("%s: %s, %v: %v", s.title, name, c.Protocol(), err)
+				} else if proto.Equal(read, got) {
+					t.Errorf("%s: %s, %v: the body has the field, and its decoder drops it silently: map the member where the codec decodes", s.title, name, c.Protocol())
+				}
+			}
+		}
+	}
+}
+
+// everyDialect are the members at the top that each upstream of chat completions takes: the limit of tokens by
+// one of its names, and a format of answers, which is a JSON object at least.
+var everyDialect = []string{"model", "messages", "tools", "max_tokens", "max_completion_tokens", "response_format"}
+
+// A field that chat completions has a member for is not written for an upstream whose dialect does not
+// have the member.
+func TestNoMemberIsWrittenThatADialectLacks(t *testing.T) {
+	none := dialect.New("")
+	for _, s := range requestSubjects() {
+		_, target := s.make()
+		for _, f := range fieldsOf(target.ProtoReflect().Descriptor(), target) {
+			for i := range values(f.leaf(), genwayv1.Protocol_PROTOCOL_IMAGES) {
+				whole, target := s.make()
+				set(open(target, f[:len(f)-1]), f.leaf(), i, chatCompletions)
+				body, err := chat.Codec{}.EncodeRequest(&codec.Request{GenerateTextRequest: whole.(*genwayv1.GenerateTextRequest), Dialect: none}, nil)
+				if err != nil {
+					continue // it is refused by name
+				}
+				var members map[string]json.RawMessage
+				if err := json.Unmarshal(body, &members); err != nil {
+					t.Fatal(err)
+				}
+				for name := range members {
+					if !slices.Contains(everyDialect, name) {
+						t.Errorf("%s: %s: the body has %s, which the upstream is not known to take: add the member to codec/dialect/chat.go, and to settings in codec/chat/dialect.go", s.title, f, name)
+					}
+				}
+			}
+		}
+	}
 }

@@ -1,8 +1,14 @@
 package carried
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // subject is a part of a request or of an answer whose fields are set one by one. make gives
@@ -133,4 +139,152 @@ func requestSubjects() []subject {
 func oneofName(m proto.Message) string {
 	r := m.ProtoReflect()
 	return string(r.WhichOneof(r.Descriptor().Oneofs().ByName("kind")).Name())
+}
+
+// notWalked are fields that say nothing to an upstream, or that have a subject of their own.
+var notWalked = map[protoreflect.FullName]string{
+	"genway.v1.GenerateTextRequest.model":            "the path has it in generateContent",
+	"genway.v1.GenerateTextRequest.messages":         "has subjects of its own",
+	"genway.v1.GenerateTextRequest.tools":            "has subjects of its own",
+	"genway.v1.GenerateTextRequest.wire":             "is the body itself",
+	"genway.v1.GenerateTextRequest.extra_json":       "is merged into the body as it is",
+	"genway.v1.GenerateTextRequest.compact":          "makes another operation of the request",
+	"genway.v1.Message.parts":                        "has subjects of its own",
+	"genway.v1.Message.role":                         "decides what the message is",
+	"genway.v1.Message.native_role":                  "goes with a role that no field is for",
+	"genway.v1.ToolResult.parts":                     "has subjects of its own",
+	"genway.v1.ToolResult.tool_call_id":              "links to the call",
+	"genway.v1.ToolCall.id":                          "links to the result",
+	"genway.v1.NativeField.binding":                  "says how the field is treated",
+	"genway.v1.TokenLogprob.top":                     "is a list of what it is in",
+	"genway.v1.ToolChoice.native_mode":               "goes with a mode that no field is for",
+	"genway.v1.GenerateTextResponse.candidates":      "has a subject of its own",
+	"genway.v1.GenerateTextResponse.usage":           "has a subject of its own",
+	"genway.v1.GenerateTextResponse.prompt_feedback": "has a subject of its own",
+	"genway.v1.GenerateTextResponse.wire":            "is the body itself",
+	"genway.v1.GenerateTextResponse.losses":          "go into a header",
+	"genway.v1.Candidate.index":                      "is the place of the candidate",
+	"genway.v1.Usage.models":                         "is derived from native fields",
+	"genway.v1.Usage.tools":                          "is derived from native fields",
+	"genway.v1.Usage.model":                          "is derived from native fields",
+	"genway.v1.Usage.speed":                          "is derived from native fields",
+	"genway.v1.Usage.inference_geo":                  "is derived from native fields",
+	"genway.v1.Usage.service_tier":                   "is the answer's service_tier once more",
+	"genway.v1.Usage.cache_write_5m_input_tokens":    "is superseded by cache_writes",
+	"genway.v1.Usage.cache_write_1h_input_tokens":    "is superseded by cache_writes",
+	"genway.v1.Candidate.parts":                      "has subjects of its own",
+}
+
+// created is the time of the answers.
+var created = time.Unix(1_700_000_000, 0)
+
+// samples are values of fields whose zero or made-up value means nothing. A field with several
+// is set to each of them.
+var samples = map[protoreflect.FullName][]any{
+	"genway.v1.GenerateTextRequest.service_tier":      {"flex"},
+	"genway.v1.GenerateTextRequest.verbosity":         {"low"},
+	"genway.v1.GenerateTextRequest.modalities":        {"audio"},
+	"genway.v1.GenerateTextRequest.stop_sequences":    {"END"},
+	"genway.v1.GenerateTextRequest.max_output_tokens": {int64(777)},
+	"genway.v1.Sampling.temperature":                  {0.0, 0.5},
+	"genway.v1.Sampling.top_p":                        {0.0, 0.5},
+	"genway.v1.Sampling.top_k":                        {int32(1), int32(5)},
+	"genway.v1.Sampling.seed":                         {int64(0), int64(7)},
+	"genway.v1.Sampling.frequency_penalty":            {0.0, 0.5},
+	"genway.v1.Sampling.presence_penalty":             {0.0, 0.5},
+	"genway.v1.Sampling.candidate_count":              {int32(2)},
+	"genway.v1.Sampling.logprobs":                     {true},
+	"genway.v1.Sampling.top_logprobs":                 {int32(0), int32(3)},
+	"genway.v1.ThinkingConfig.effort":                 {"low", "none"},
+	"genway.v1.ThinkingConfig.budget_tokens":          {int32(2048), int32(0), int32(-1)},
+	"genway.v1.ThinkingConfig.include_thoughts":       {true, false},
+	"genway.v1.ThinkingConfig.summary":                {"concise"},
+	"genway.v1.ResponseFormat.kind":                   {genwayv1.ResponseFormat_KIND_TEXT, genwayv1.ResponseFormat_KIND_JSON_OBJECT, genwayv1.ResponseFormat_KIND_ENUM},
+	"genway.v1.ResponseFormat.strict":                 {true, false},
+	"genway.v1.ResponseFormat.schema_json":            {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`},
+	"genway.v1.FunctionTool.parameters_json":          {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`},
+	"genway.v1.FunctionTool.strict":                   {true, false},
+	"genway.v1.CustomTool.format_json":                {`{"type":"grammar","syntax":"regex","definition":"a+"}`},
+	"genway.v1.ToolChoice.mode":                       {genwayv1.ToolChoice_MODE_AUTO, genwayv1.ToolChoice_MODE_NONE},
+	"genway.v1.ToolChoice.names":                      {"weather"},
+	"genway.v1.ToolChoice.parallel":                   {true, false},
+	"genway.v1.AudioOutput.format":                    {"mp3"},
+	"genway.v1.Media.detail":                          {"low"},
+	"genway.v1.Media.url":                             {"https://example.com/a"},
+	"genway.v1.Media.filename":                        {"a.pdf"},
+	"genway.v1.ToolCall.arguments_json":               {`{"a":"b"}`},
+	"genway.v1.ToolResult.result_json":                {`{"a":1}`},
+	"genway.v1.Citation.url":                          {"https://example.com/a"},
+	"genway.v1.CacheControl.ttl_seconds":              {int32(3600)},
+	"genway.v1.Usage.output_tokens":                   {int64(60)}, // of less, the total counts the rest
+}
+
+// values returns what a field is set to, one value a test. other is a protocol that the request
+// does not go to.
+func values(field protoreflect.FieldDescriptor, other genwayv1.Protocol) []protoreflect.Value {
+	if field.IsMap() { // set makes the entry
+		return make([]protoreflect.Value, 1)
+	}
+	var all []protoreflect.Value
+	for _, v := range samples[field.FullName()] {
+		if e, ok := v.(protoreflect.Enum); ok {
+			all = append(all, protoreflect.ValueOfEnum(e.Number()))
+			continue
+		}
+		all = append(all, protoreflect.ValueOf(v))
+	}
+	if all != nil {
+		return all
+	}
+	switch field.Kind() { //nolint:exhaustive // those that the contract has
+	case protoreflect.StringKind:
+		return []protoreflect.Value{protoreflect.ValueOfString("sample")}
+	case protoreflect.BytesKind:
+		return []protoreflect.Value{protoreflect.ValueOfBytes([]byte("sample"))}
+	case protoreflect.BoolKind:
+		return []protoreflect.Value{protoreflect.ValueOfBool(true)}
+	case protoreflect.Int32Kind:
+		return []protoreflect.Value{protoreflect.ValueOfInt32(3)}
+	case protoreflect.Int64Kind:
+		return []protoreflect.Value{protoreflect.ValueOfInt64(3)}
+	case protoreflect.DoubleKind:
+		return []protoreflect.Value{protoreflect.ValueOfFloat64(-0.5)}
+	case protoreflect.EnumKind:
+		for i := 1; i < field.Enum().Values().Len(); i++ {
+			all = append(all, protoreflect.ValueOfEnum(field.Enum().Values().Get(i).Number()))
+		}
+		return all
+	case protoreflect.MessageKind:
+		switch field.Message().FullName() {
+		case "google.protobuf.Timestamp":
+			return []protoreflect.Value{message(timestamppb.New(created.Add(time.Hour)))}
+		case "genway.v1.NativeField":
+			return []protoreflect.Value{message(&genwayv1.NativeField{Protocol: other, Name: "made_up", Json: []byte(`"sample"`)})}
+		case "genway.v1.CacheWrite":
+			return []protoreflect.Value{message(&genwayv1.CacheWrite{Ttl: "1h", Tokens: 3})}
+		case "genway.v1.Seal":
+			return []protoreflect.Value{message(&genwayv1.Seal{Origin: other, Value: []byte("c2VhbA")})}
+		}
+	}
+	return nil
+}
+
+func message(m proto.Message) protoreflect.Value {
+	return protoreflect.ValueOfMessage(m.ProtoReflect())
+}
+
+// valueText is a value as the table shows it.
+func valueText(field protoreflect.FieldDescriptor, v protoreflect.Value) string {
+	switch field.Kind() { //nolint:exhaustive // all others keep their value
+	case protoreflect.EnumKind:
+		values := field.Enum().Values()
+		prefix := strings.TrimSuffix(string(values.Get(0).Name()), "UNSPECIFIED")
+		return strings.ToLower(strings.TrimPrefix(string(values.ByNumber(v.Enum()).Name()), prefix))
+	case protoreflect.MessageKind, protoreflect.BytesKind:
+		return ""
+	}
+	if len(samples[field.FullName()]) < 2 {
+		return ""
+	}
+	return fmt.Sprint(v.Interface())
 }

@@ -1,3 +1,10 @@
+// Package catalog knows what models accept: how much they take and produce, which parameters
+// they refuse, how they are asked to think. Requests that are translated for a model are made
+// to fit it; what that loses is named.
+//
+// What ships is models.yaml. A file of the operator's comes ahead of it, member by member.
+//
+// It must not import routes, upstreams or configuration but for core/config/strict.
 package catalog
 
 import (
@@ -5,10 +12,13 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/core/glob"
 )
 
 // Catalog is what is known of models. It is safe for concurrent use. A nil one knows nothing.
@@ -108,4 +118,192 @@ func Plain(model string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name = minor().ReplaceAllString(name, "$1-$2")
 	return name
+}
+
+// Bounds of what a catalogue remembers of the models that were looked up. Callers choose the
+// names.
+const (
+	maxRemembered     = 1024
+	maxRememberedName = 256 // bytes
+)
+
+// memory holds the rows of models that were looked up. The zero value is empty.
+type memory struct {
+	mu   sync.RWMutex
+	rows map[string]Row
+}
+
+// Find returns what is known of a model: of each member, what the first row says that matches
+// the name as it is or as Plain gives it. It is the zero Row for a model that is not known. The
+// caller must not change what the row points to.
+//
+// Names of up to 256 bytes are remembered with their rows. A catalogue that remembers 1024 of
+// them forgets them all before the next.
+func (c *Catalog) Find(model string) Row {
+	if c == nil {
+		return Row{}
+	}
+	if row, ok := c.found.get(model); ok {
+		return row
+	}
+	row := c.look(model)
+	if len(model) <= maxRememberedName {
+		c.found.keep(row)
+	}
+	return row
+}
+
+// look matches the model with all rows.
+func (c *Catalog) look(model string) Row {
+	var found Row
+	name, plain := strings.ToLower(model), Plain(model)
+	for _, rows := range [][]Row{c.rows, c.rest()} {
+		for i := range rows {
+			if r := &rows[i]; glob.Match(r.Model, plain) || glob.Match(r.Model, name) {
+				found = found.over(*r)
+			}
+		}
+	}
+	found.Model = model
+	return found
+}
+
+func (m *memory) get(model string) (Row, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	row, ok := m.rows[model]
+	return row, ok
+}
+
+func (m *memory) keep(row Row) {
+	row.Model = strings.Clone(row.Model) // it may be a part of a body, which it would keep in memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rows == nil || len(m.rows) >= maxRemembered {
+		m.rows = make(map[string]Row)
+	}
+	m.rows[row.Model] = row
+}
+
+// Row is what is known of the models that a pattern matches. An absent member says nothing.
+type Row struct {
+	// Model is a name or a glob, in lower case: * is any run of characters. It is compared
+	// with the name that Plain gives.
+	Model string `yaml:"model"`
+	// Context is how many tokens a request and its answer have in all, MaxOutput how many an
+	// answer has at most, thinking included.
+	Context   *int64 `yaml:"context,omitempty"`
+	MaxOutput *int64 `yaml:"max_output,omitempty"`
+	// Input and Output are what the model reads and writes: words of Modalities.
+	Input  []string `yaml:"input,omitempty"`
+	Output []string `yaml:"output,omitempty"`
+	// Refuses are parameters that the model answers with an error, as overrides name them.
+	Refuses *[]string `yaml:"refuses,omitempty"`
+	// Thinking are the forms in which the model is asked to think: words of Forms. An empty
+	// list is a model that does not think.
+	Thinking *[]string `yaml:"thinking,omitempty"`
+	// Tools and StructuredOutput say whether the model takes tools and JSON schemas.
+	Tools            *bool `yaml:"tools,omitempty"`
+	StructuredOutput *bool `yaml:"structured_output,omitempty"`
+	// Price is the model's name in the file of prices, if that is another.
+	Price string `yaml:"price,omitempty"`
+	// Source is the page that the row was read from, and Read when.
+	Source string `yaml:"source,omitempty"`
+	Read   string `yaml:"read,omitempty"`
+}
+
+// Modalities are what a model reads and writes.
+func Modalities() []string { return []string{"text", "image", "audio", "video", "document"} }
+
+// The forms in which models are asked to think.
+const (
+	// Budget is a number of tokens.
+	Budget = "budget"
+	// Effort is a word: low, medium, high.
+	Effort = "effort"
+	// Adaptive has the model decide, and Effort steers it.
+	Adaptive = "adaptive"
+)
+
+// Forms are the forms in which models are asked to think.
+func Forms() []string { return []string{Budget, Effort, Adaptive} }
+
+// Refusable are the parameters that a row may name in Refuses.
+func Refusable() []string {
+	var names []string
+	for _, s := range setting.Texts() {
+		if s.May&setting.Refuse != 0 {
+			names = append(names, s.Name())
+		}
+	}
+	return names
+}
+
+// maxName bounds the names in a row, in bytes.
+const maxName = 256
+
+func (r Row) validate(at string) error {
+	switch {
+	case r.Model == "":
+		return strict.Wrong(at, `model is missing: a name or a glob, "*" for all`)
+	case len(r.Model) > maxName:
+		return strict.Wrong(at+".model", "it has %d bytes; at most %d fit", len(r.Model), maxName)
+	case r.Model != strings.ToLower(r.Model):
+		return strict.Wrong(at+".model", "names are compared in lower case; write %q", strings.ToLower(r.Model))
+	case len(r.Price) > maxName:
+		return strict.Wrong(at+".price", "it has %d bytes; at most %d fit", len(r.Price), maxName)
+	}
+	for _, n := range []struct {
+		key   string
+		value *int64
+	}{{"context", r.Context}, {"max_output", r.MaxOutput}} {
+		if n.value != nil && *n.value < 1 {
+			return strict.Wrong(at+"."+n.key, "expected at least 1 token, got %d", *n.value)
+		}
+	}
+	for _, l := range []struct {
+		key          string
+		words, known []string
+	}{{"input", r.Input, Modalities()}, {"output", r.Output, Modalities()}, {"refuses", listOf(r.Refuses), Refusable()}, {"thinking", listOf(r.Thinking), Forms()}} {
+		for _, word := range l.words {
+			if !slices.Contains(l.known, word) {
+				return strict.Wrong(at+"."+l.key, "%q is none of %s%s", word, strings.Join(l.known, ", "), strict.Meant(word, l.known))
+			}
+		}
+	}
+	return nil
+}
+
+func listOf(list *[]string) []string {
+	if list == nil {
+		return nil
+	}
+	return *list
+}
+
+// over returns the row with what it does not say from another.
+func (r Row) over(other Row) Row {
+	r.Context, r.MaxOutput = either(r.Context, other.Context), either(r.MaxOutput, other.MaxOutput)
+	r.Refuses, r.Thinking = either(r.Refuses, other.Refuses), either(r.Thinking, other.Thinking)
+	r.Tools, r.StructuredOutput = either(r.Tools, other.Tools), either(r.StructuredOutput, other.StructuredOutput)
+	if r.Input == nil {
+		r.Input = other.Input
+	}
+	if r.Output == nil {
+		r.Output = other.Output
+	}
+	if r.Price == "" {
+		r.Price = other.Price
+	}
+	if r.Source == "" {
+		r.Source, r.Read = other.Source, other.Read
+	}
+	return r
+}
+
+func either[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
 }
