@@ -13,7 +13,7 @@ var (
 	fenced    = regexp.MustCompile("(?s)\n```.*?\n *```")
 	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	namedPage = regexp.MustCompile(`\bdocs/(?:(?:reference|decisions)/)?[\w-]+\.md\b`)
-	decision  = regexp.MustCompile(`\b(?:[Dd]ecision |docs/decisions/0*)(\d+)\b`)
+	decision  = regexp.MustCompile(`\b(?:[Dd]ecision |docs/decisions/)(\d+)\b`)
 	notInID   = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 

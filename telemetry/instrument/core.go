@@ -39,7 +39,7 @@ var (
 	admissionDuration = Definition{Name: "genway.admission.duration", Kind: Histogram, Unit: "s", Bounds: ownBounds, Side: OfCore,
 		Help: "Time that the admission of a request takes: its limits, and its entry in the ledger.", Labels: []string{"protocol"}}
 	tokensUsed = Definition{Name: "genway.tokens", Kind: Counter, Unit: "{token}", Side: OfCore,
-		Help: "Tokens by class, as the ledger has them, those of failed attempts included. Input includes cache_read, output includes thinking.", Labels: []string{"class"}}
+		Help: "Tokens by class, as the ledger has them, failed attempts included. Input includes cache_read, output includes thinking.", Labels: []string{"class"}}
 	estimatedUsage = Definition{Name: "genway.estimated_usage", Kind: Counter, Unit: "{request}", Side: OfCore,
 		Help: "Requests whose tokens Genway has counted: their upstream reported none (estimated), or figures that cannot be true (rejected).", Labels: []string{"source"}}
 	costDollars = Definition{Name: "genway.cost_dollars", Kind: Counter, Steps: 1e9, Side: OfCore,

@@ -209,7 +209,7 @@ var (
 	spansProcessed = Definition{Name: "otel.sdk.processor.span.processed", Kind: Counter, Unit: "{span}", Side: OfBoth,
 		Help: "Spans that went to the exporter, and with error.type those that were dropped: queue_full. None while traces are not exported.", Labels: []string{"error.type"}}
 	spansExported = Definition{Name: "otel.sdk.exporter.span.exported", Kind: Counter, Unit: "{span}", Side: OfBoth,
-		Help: "Spans that were delivered, and with error.type those of a delivery that failed or that was refused in part: timeout, or _OTHER. None while traces are not exported.", Labels: []string{"error.type"}}
+		Help: "Spans that were delivered, and with error.type spans whose delivery failed or was refused in part: timeout, or _OTHER. None while traces are not exported.", Labels: []string{"error.type"}}
 )
 
 // The values of error.type of spans.

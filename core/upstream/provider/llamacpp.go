@@ -14,7 +14,7 @@ var llamacpp = Provider{
 			Source: "github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md; make engine", Read: "2026-11-22",
 		},
 	},
-	Notes: []string{"It closes each connection behind a stream."},
+	Notes: []string{"It closes each connection after a stream."},
 }
 
 // llamacppChat is what the server's manual names. Others it passes over. A tool_choice is one of

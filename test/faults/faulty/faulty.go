@@ -82,7 +82,7 @@ func (m Moment) About() string {
 	return map[Moment]string{
 		BeforeHeaders: "nothing has been sent",
 		AfterHeaders:  "status 200 and the headers have",
-		BeforeContent: "so has what comes ahead of the first text: `message_start` and its like",
+		BeforeContent: "so has all that comes before the first text: `message_start` and its like",
 		Middle:        "so has half of the text",
 		BeforeEnd:     "all but what says that the answer has ended: the event with the reason; of a body the last byte",
 		AfterEnd:      "that too; what is missing is the protocol's terminator where it has one, and the end of the body",
