@@ -3,7 +3,7 @@ package protocol
 import (
 	"bytes"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -164,7 +164,7 @@ func BenchmarkEachModel(b *testing.B) {
 	for _, size := range []int{1, 1000} {
 		turn := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("The model said \\\"no\\\". ", 40) + `"}]}`
 		body := []byte(`{"model":"m","messages":[` + strings.Repeat(turn+",", size-1) + turn + `]}`)
-		b.Run(fmt.Sprint(len(body)), func(b *testing.B) {
+		b.Run(strconv.Itoa(len(body)), func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -52,7 +52,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 // open is a request with the settings that are as they are written.
 func (r *request) open() (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{Model: r.Model}
-	if err := r.settings.decode(req, ""); err != nil {
+	if err := r.decode(req, ""); err != nil {
 		return nil, err
 	}
 	if r.ReasoningEffort != "" {

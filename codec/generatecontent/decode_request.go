@@ -49,7 +49,7 @@ func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) 
 
 // open reads what stands beside the conversation, the tools and the configuration.
 func (w *request) open(req *genwayv1.GenerateTextRequest, base string) (err error) {
-	if err := w.settings.decode(req, base); err != nil {
+	if err := w.decode(req, base); err != nil {
 		return err
 	}
 	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {

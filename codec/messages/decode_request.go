@@ -76,7 +76,7 @@ func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 		CacheControl:    w.CacheControl.canonical(),
 		NativeFields:    member.Natives(protocol, w.Extra, bindingMember),
 	}
-	if err := w.settings.decode(req, ""); err != nil {
+	if err := w.decode(req, ""); err != nil {
 		return nil, err
 	}
 	if w.Metadata != nil {

@@ -441,7 +441,7 @@ func (d *streamDecoder) closeCall(cut bool) {
 		return
 	}
 	d.called = nil
-	if !b.argued && b.input != "" && !(cut && isEmptyObject(b.input)) {
+	if !b.argued && b.input != "" && (!cut || !isEmptyObject(b.input)) {
 		d.Add(codec.ArgumentsDelta(b.input))
 	}
 	d.Complete()

@@ -56,7 +56,7 @@ func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 		Thinking:     w.Reasoning.canonical(),
 		NativeFields: w.natives(),
 	}
-	if err := w.settings.decode(req, ""); err != nil {
+	if err := w.decode(req, ""); err != nil {
 		return nil, err
 	}
 	if err := w.Text.decode(req, "text"); err != nil {

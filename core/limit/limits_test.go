@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -103,7 +104,8 @@ func TestDocs(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s has no %q and %q", file, begin, end)
 	}
-	table := "\n| limit | bounds | a request takes | metric | refused as |\n|---|---|---|---|---|\n"
+	var table strings.Builder
+	table.WriteString("\n| limit | bounds | a request takes | metric | refused as |\n|---|---|---|---|---|\n")
 	for i, kind := range limit.Kinds {
 		takes := "one"
 		switch m := limit.Metric(i); {
@@ -112,9 +114,9 @@ func TestDocs(t *testing.T) {
 		case m.Weighed():
 			takes = "what it may need, and in the end what it took"
 		}
-		table += "| `" + strings.Join([]string{kind.Name + "`", kind.Means, takes, "`" + kind.Counts + "`", "`" + kind.Reason + "`"}, " | ") + " |\n"
+		fmt.Fprintf(&table, "| `%s` | %s | %s | `%s` | `%s` |\n", kind.Name, kind.Means, takes, kind.Counts, kind.Reason)
 	}
-	if want := before + begin + table + "\n" + end + after; *update {
+	if want := before + begin + table.String() + "\n" + end + after; *update {
 		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}

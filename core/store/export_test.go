@@ -10,8 +10,8 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// Tests do not wait for long for servers that stand still.
-func init() { answerMargin = time.Second }
+// AnswerInASecond makes tests wait less for servers that are still.
+func AnswerInASecond() { answerMargin = time.Second }
 
 // Setting is the value of a server's setting in a connection, or in the ledger's.
 func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {

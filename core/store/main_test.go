@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/servers"
 )
 
@@ -16,5 +17,6 @@ func TestMain(m *testing.M) {
 	if location := os.Getenv(childVariable); location != "" {
 		os.Exit(child(location))
 	}
+	store.AnswerInASecond()
 	goleak.VerifyTestMain(servers.Main{M: m})
 }

@@ -69,7 +69,7 @@ func plainSum(column string) string { return "CAST(sum(" + column + ") AS BIGINT
 func sumsOf(r *ledger.Row) []any {
 	all := []any{&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted, &r.Cost, &r.Unpriced, &r.Estimated, &r.Rejected}
 	for _, k := range ledger.Kinds {
-		all = append(all, r.Usage.At(k))
+		all = append(all, r.At(k))
 	}
 	return append(all, firstEventsOf(&r.FirstEvents)...)
 }

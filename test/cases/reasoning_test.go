@@ -261,10 +261,10 @@ func (v accountsOf) thinks(streamed bool) {
 	turn := func(account string) fake.Answer {
 		call := answers.Call{ID: "call_1", Name: "weather", Arguments: paris}
 		parts := []answers.Part{{Redacted: v.seal(account)}}
-		switch v.maker {
-		case harness.Messages:
+		if v.maker == harness.Messages {
 			parts = append(parts, answers.Part{Thinking: thought, Signature: v.seal(account)})
-		case harness.GenerateContent:
+		}
+		if v.maker == harness.GenerateContent {
 			parts, call.Signature = nil, v.seal(account)
 		}
 		return answers.Reply{Parts: append(parts, answers.Part{Call: &call})}.Answer(v.maker, streamed)

@@ -37,7 +37,9 @@ func SharedRedis(tb testing.TB) *Redis {
 const deleteOf = `for _, key in ipairs(redis.call('KEYS', '*')) do
 	local n = #ARGV[1]
 	local after = key:sub(n + 1, n + 1)
-	if key:sub(1, n) == ARGV[1] and (after == '}' or after == '/') then redis.call('DEL', key) end
+	if key:sub(1, n) == ARGV[1] and (after == '}' or after == '/') then
+		redis.call('DEL', key)
+	end
 end`
 
 func sharedRedis(tb testing.TB) *Redis {

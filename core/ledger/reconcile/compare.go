@@ -143,7 +143,7 @@ type figure struct {
 var figures = func() []figure {
 	all := []figure{{"requests", func(r *ledger.Row) *int64 { return &r.Requests }}}
 	for _, k := range ledger.Kinds {
-		all = append(all, figure{k.Name, func(r *ledger.Row) *int64 { return r.Usage.At(k) }})
+		all = append(all, figure{k.Name, func(r *ledger.Row) *int64 { return r.At(k) }})
 	}
 	return append(all, figure{"cost", func(r *ledger.Row) *int64 { return &r.Cost }})
 }()
