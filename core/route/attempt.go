@@ -41,7 +41,7 @@ func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateT
 	return asked
 }
 
-// text is targeted with the target's overrides. A strict request that would lose
+// text is targeted with the target's overrides, and captured. A strict request that would lose
 // something is refused.
 func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Request, []*genwayv1.Loss, error) {
 	if !a.passes(req.Head()) {
@@ -73,7 +73,11 @@ func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Req
 			return nil, nil, err
 		}
 	}
-	return req.With(asked), losses, upstream.Lossless(ctx, losses)
+	if err := upstream.Lossless(ctx, losses); err != nil {
+		return nil, nil, err
+	}
+	a.capture(ctx, asked)
+	return req.With(asked), losses, nil
 }
 
 // cut returns a request whose answer ends after so many tokens, the caller's own body included. One that ends earlier
@@ -179,7 +183,28 @@ func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return asked, losses, upstream.Lossless(ctx, losses)
+	if err := upstream.Lossless(ctx, losses); err != nil {
+		return nil, nil, err
+	}
+	a.capture(ctx, asked)
+	return asked, losses, nil
+}
+
+// count is targeted. Nothing is changed or captured of a request whose tokens are only counted.
+func (a attempt) count(_ context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensRequest, []*genwayv1.Loss, error) {
+	whole, unknown, err := a.withoutReferences(req.GetRequest())
+	if err != nil {
+		return nil, nil, err
+	}
+	asked := a.targeted(whole)
+	asked.Wire = wireFor(req.GetWire(), a.Target)
+	asked, lost, err := a.ofVersion(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	wire := asked.GetWire()
+	asked.Wire = nil
+	return &genwayv1.CountTokensRequest{Request: asked, Wire: wire}, append(unknown, lost...), nil
 }
 
 // wireFor keeps the caller's body for an upstream of its protocol, and for the

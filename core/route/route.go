@@ -27,6 +27,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/telemetry/instrument"
+	"google.golang.org/protobuf/proto"
 )
 
 // Route sends models to targets.
@@ -313,27 +314,18 @@ func (r *Router) Capture(protocol genwayv1.Protocol, model string) *capture.Rule
 	return nil
 }
 
-// capture captures the message that a target is asked, if it takes the contract's messages. What
-// others are sent, their adapters know.
-func (a attempt) capture(ctx context.Context, message captured) {
+// capture captures the message that a target is asked, if it takes the contract's messages, without the caller's own
+// body. What others are sent, their adapters know.
+func (a attempt) capture(ctx context.Context, asked proto.Message) {
 	c := call.Of(ctx).Capture
 	if c == nil || a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
 		return
 	}
-	switch m := message.(type) {
-	case *genwayv1.GenerateTextRequest:
-		shown := codec.Shared(m)
-		shown.Wire = nil
-		c.Message(capture.UpstreamRequest, a.Name, shown)
-	case *genwayv1.GenerateImageRequest:
-		shown := codec.Shared(m)
-		shown.Wire = nil
-		c.Message(capture.UpstreamRequest, a.Name, shown)
-	}
+	shown := asked.ProtoReflect().New()
+	codec.Share(shown.Interface(), asked)
+	shown.Clear(shown.Descriptor().Fields().ByName("wire"))
+	c.Message(capture.UpstreamRequest, a.Name, shown.Interface())
 }
-
-// captured is a request for text or for images.
-type captured interface{ GetWire() *genwayv1.WireMessage }
 
 // inference returns the labels of the metrics of an attempt at the target. The model is that of
 // the configuration: where it leaves the name to callers, the pattern of the route stands for

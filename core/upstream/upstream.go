@@ -59,10 +59,10 @@ type Candidate struct {
 }
 
 // Send passes one event to the caller. The event is the receiver's to keep.
-type Send func(*genwayv1.StreamGenerateTextResponse) error
+type Send = func(*genwayv1.StreamGenerateTextResponse) error
 
 // SendImage does so for a stream of images.
-type SendImage func(*genwayv1.StreamGenerateImageResponse) error
+type SendImage = func(*genwayv1.StreamGenerateImageResponse) error
 
 // Lossless refuses a call that would lose something, if it is strict. It is asked
 // ahead of the upstream wherever the losses are known by then: a refused request
