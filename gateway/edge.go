@@ -53,7 +53,7 @@ func New(config Config) (*Edge, error) {
 	e := &Edge{
 		cors:      pages,
 		config:    config,
-		client:    &client{unaryClient{genwayv1.NewGenerationClient(config.Core), remote}, config.Heartbeat},
+		client:    &client{genwayv1.NewGenerationClient(coreConn{config.Core, remote}), remote, config.Heartbeat},
 		defers:    config.defers(),
 		remote:    remote,
 		readiness: readiness{client: grpc_health_v1.NewHealthClient(config.Core)},
@@ -148,14 +148,7 @@ func (p path) allows(method string) bool { return slices.Contains(p.methods, met
 func (p path) allow() string             { return strings.Join(p.methods, ", ") }
 
 // hasBody reports whether an operation reads a body.
-func hasBody(op protocol.Operation) bool {
-	switch op {
-	case protocol.Generate, protocol.Stream, protocol.Count, protocol.Compact, protocol.Draw:
-		return true
-	case protocol.ListModels, protocol.GetModel:
-	}
-	return false
-}
+func hasBody(op protocol.Operation) bool { return operations[op].decode != nil }
 
 // paths are the public paths of an edge.
 type paths struct {

@@ -13,17 +13,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/images"
 	handlers "github.com/genway/genway/gen/gateway/genway/v1"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/proto"
 )
 
 // endpoint is one protocol at the edge.
@@ -44,7 +40,7 @@ type endpoint struct {
 func newEndpoint(edge *Edge, p *protocol.Protocol) (*endpoint, error) {
 	headers := edge.config.Headers
 	e := &endpoint{
-		protocol: p, edge: edge, marshaler: &marshaler{protocol: p.ID, text: p.Codec, images: images.Codec{}},
+		protocol: p, edge: edge, marshaler: &marshaler{protocol: p.ID, text: p.Codec},
 		keys: namesOf(headers.Keys[p.Kind], p.Key.Headers), versions: namesOf(headers.Versions[p.Kind], p.Version.Headers),
 	}
 	for _, name := range headers.passedWith(p) {
@@ -80,7 +76,7 @@ func noHeader(string) (string, bool) { return "", false }
 // runtime.
 func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	defer x.memory.Drop()
-	x.model = p.model
+	x.model, x.operation = p.model, &operations[p.operation]
 	if err := e.edge.takeKey(x, r); err != nil {
 		x.fail(err)
 		return
@@ -93,14 +89,19 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		x.fail(err)
 		return
 	}
-	if hasBody(p.operation) {
+	if has := x.operation.has; has != nil && !has(e.protocol.Codec) {
+		x.fail(fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not %s", x.operation.what))
+		return
+	}
+	if x.operation.decode != nil {
 		x.claim = claim{bodies: e.edge.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
 		defer x.claim.end()
 		since := time.Now()
 		body, err := e.edge.readBody(x, r) //nolint:contextcheck // the request has it
 		x.record.awaited(since)
 		if err == nil {
-			x.message, err = e.decode(x, p.operation, body, r)
+			x.body = body
+			x.message, err = x.operation.decode(x, e.protocol.Codec, &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)})
 		}
 		if err != nil {
 			x.fail(e.keyFirst(x, r, err))
@@ -116,10 +117,6 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	// The runtime would make metadata of these. A caller must not influence the call to the
 	// core by them.
 	r.Header, r.Host, r.RemoteAddr = nil, "", ""
-	if _, lists := e.protocol.Codec.(codec.ModelLister); !lists && (p.operation == protocol.ListModels || p.operation == protocol.GetModel) {
-		x.fail(fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not list models"))
-		return
-	}
 	if p.operation == protocol.ListModels {
 		if err := listPage(r, e.protocol.PagedModels); err != nil {
 			x.fail(e.keyFirst(x, r, err))
@@ -176,64 +173,6 @@ func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
 // keyCheckTimeout bounds the check of a key.
 const keyCheckTimeout = 5 * time.Second
 
-func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *http.Request) (proto.Message, error) {
-	x.body = body
-	wire := &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)}
-	switch op {
-	case protocol.Generate, protocol.Stream:
-		req, err := e.marshaler.decode(body, e.edge.defers())
-		if err != nil {
-			return nil, err
-		}
-		if req.Statistics == nil { // it is decoded whole
-			if err := e.checkContents(x, req.GenerateTextRequest, req.GenerateTextRequest, wire); err != nil {
-				return nil, err
-			}
-		}
-		wire.Extension = &transportv1.RequestExtension{
-			Deferred: req.Statistics != nil, Statistics: req.Statistics,
-			AcceptsBatches: e.protocol.Stream.Batches, AcceptsTranslatedBatches: e.edge.remote,
-		}
-		req.Wire = wire
-		x.request, x.streamed = req, req.Stream
-		return req.GenerateTextRequest, nil
-	case protocol.Compact:
-		compacter, ok := e.marshaler.text.(codec.Compacter)
-		if !ok {
-			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not compact conversations")
-		}
-		req, err := compacter.DecodeCompactRequest(body)
-		if err != nil {
-			return nil, err
-		}
-		req.Wire = wire
-		x.request = req
-		return req.GenerateTextRequest, nil
-	case protocol.Count:
-		counter, ok := e.marshaler.text.(codec.TokenCounter)
-		if !ok {
-			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not count tokens")
-		}
-		req, err := counter.DecodeCountRequest(body)
-		if err == nil {
-			err = e.checkContents(x, req, req.GetRequest(), wire)
-		}
-		if err != nil {
-			return nil, err
-		}
-		req.Wire = wire
-		return req, nil
-	default:
-		req, err := e.marshaler.images.DecodeRequest(body)
-		if err != nil {
-			return nil, err
-		}
-		req.Wire = wire
-		x.streamed = req.Stream
-		return req.GenerateImageRequest, nil
-	}
-}
-
 // checkVersion demands the version header of a protocol that has one.
 func (e *endpoint) checkVersion(h http.Header) error {
 	shown := e.versions.shown
@@ -257,19 +196,6 @@ func (e *endpoint) checkVersion(h http.Header) error {
 		return f
 	}
 	return nil
-}
-
-// checkContents refuses what the version of a request does not take, by the caller's name of
-// it. message is what was decoded, and req the conversation in it.
-func (e *endpoint) checkContents(x *exchange, message proto.Message, req *genwayv1.GenerateTextRequest, wire *genwayv1.WireMessage) error {
-	err := e.protocol.CheckVersion(req, wire.GetHeaders())
-	if err == nil {
-		return nil
-	}
-	x.message = message
-	f := *fault.From(err)
-	x.spells().Fault(&f)
-	return &f
 }
 
 // clip shortens a text to that many bytes, and cuts no character in two.

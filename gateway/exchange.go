@@ -12,7 +12,6 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway/cores"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
@@ -45,6 +44,8 @@ type exchange struct {
 	// certificate has the names of the caller's TLS certificate; empty without one.
 	certificate []string
 
+	// operation is what the request asks for.
+	operation *operation
 	// message is the decoded request body, handed over by the marshaler.
 	message proto.Message
 	// model is that of the path; empty where the body names the model.
@@ -218,64 +219,33 @@ func (a *answerHeaders) name(lower string) string {
 	return http.CanonicalHeaderKey(lower)
 }
 
-// unaryClient makes unary calls of the core. It writes the headers of answers and of failures
-// to the caller.
-type unaryClient struct {
-	genwayv1.GenerationClient
+// coreConn is the connection to the core as the generated client has it.
+type coreConn struct {
+	grpc.ClientConnInterface
 
 	remote bool // the core is reached over a connection of Dial
 }
 
-// GenerateText makes the call and writes the headers of the answer.
-func (c unaryClient) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts, codec.CheckAnswer)
-}
-
-// GenerateImage makes the call and writes the headers of the answer.
-func (c unaryClient) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts,
-		func(resp *genwayv1.GenerateImageResponse, _ genwayv1.Protocol) error { return images.CheckAnswer(resp) })
-}
-
-// CountTokens makes the call and writes the headers of the answer.
-func (c unaryClient) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_CountTokens_FullMethodName, in, c.GenerationClient.CountTokens, opts, nil)
-}
-
-// CheckAccess makes the call. The edge asks for itself: nothing is written to the caller.
-func (c unaryClient) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRequest, opts ...grpc.CallOption) (*genwayv1.CheckAccessResponse, error) {
-	return c.GenerationClient.CheckAccess(exchangeOf(ctx).outgoing(ctx), in, opts...)
-}
-
-// ListModels makes the call and writes the headers of the answer.
-func (c unaryClient) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_ListModels_FullMethodName, in, c.GenerationClient.ListModels, opts, nil)
-}
-
-// GetModel makes the call and writes the headers of the answer.
-func (c unaryClient) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GetModel_FullMethodName, in, c.GenerationClient.GetModel, opts, nil)
-}
-
-// unary makes a call, whichever it is. check, unless nil, gives an error for an answer to a caller of the
-// protocol that breaks the contract.
-func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption, check func(A, genwayv1.Protocol) error,
-) (A, error) {
+// Invoke makes a unary call, whichever it is, for the exchange of the context. It writes the headers of the answer or of
+// the failure to the caller.
+func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
 	x := exchangeOf(ctx)
+	if method == genwayv1.Generation_CheckAccess_FullMethodName { // the edge asks for itself
+		return c.ClientConnInterface.Invoke(x.outgoing(ctx), method, in, out, opts...)
+	}
 	header := headerIn(opts)
 	if header == nil {
 		header = new(metadata.MD)
 		opts = append(opts, grpc.Header(header))
 	}
 	x.record.call(method[1:])
-	answer, err := deliver(x.outgoing(ctx), remote, in, func(ctx context.Context, in *Q) (A, error) { return call(ctx, in, opts...) })
+	_, err := deliver(x.outgoing(ctx), c.remote, in, func(ctx context.Context, in any) (any, error) {
+		return nil, c.ClientConnInterface.Invoke(ctx, method, in, out, opts...)
+	})
 	x.record.awaited(x.record.begun)
 	x.record.answered(err)
 	x.writeAnswerHeaders(*header)
-	if err == nil && check != nil {
-		err = check(answer, x.endpoint.protocol.ID)
-	}
-	return answer, err
+	return err
 }
 
 // headerIn returns the destination of the header in the options, as the runtime's have one;
@@ -326,7 +296,7 @@ func (x *exchange) writeAnswerHeaders(md metadata.MD) {
 // announced that it takes such requests, since it is another core than the one that was
 // expected, is decoded and sent whole. It fails with the error of its codec where it cannot be
 // decoded.
-func deliver[Q, A any](ctx context.Context, remote bool, in *Q, call func(context.Context, *Q) (A, error)) (A, error) {
+func deliver[Q, A any](ctx context.Context, remote bool, in Q, call func(context.Context, Q) (A, error)) (A, error) {
 	text, ok := any(in).(*genwayv1.GenerateTextRequest)
 	if !ok || !remote || !text.GetWire().GetExtension().GetDeferred() {
 		return call(ctx, in)
@@ -340,7 +310,7 @@ func deliver[Q, A any](ctx context.Context, remote bool, in *Q, call func(contex
 	if err != nil {
 		return answer, err
 	}
-	return call(ctx, any(whole).(*Q)) //nolint:forcetypeassert // Q is the type of text
+	return call(ctx, any(whole).(Q)) //nolint:forcetypeassert // text is one
 }
 
 // The metadata by which the core says where a caller stands with its limits a minute:
@@ -419,7 +389,8 @@ func (x *exchange) writeRate(names *[3]string, values []string, spell func(time.
 // call that fails before its first message fails as a unary call does. Silence becomes
 // pings. An end without the completed event becomes an error.
 type client struct {
-	unaryClient
+	genwayv1.GenerationClient
+	remote    bool // as coreConn has it
 	heartbeat time.Duration
 }
 

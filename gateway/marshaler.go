@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -25,7 +26,6 @@ import (
 type marshaler struct {
 	protocol genwayv1.Protocol
 	text     codec.Codec // nil for a protocol that has only images
-	images   images.Codec
 }
 
 var (
@@ -54,64 +54,166 @@ func (m *marshaler) Marshal(v any) ([]byte, error) {
 	return nil, fmt.Errorf("gateway: unexpected answer %T", v)
 }
 
-func (m *marshaler) encode(x *exchange, message proto.Message) ([]byte, error) {
-	body, err := m.encodeMessage(x, message)
+// encode writes the body of an answer, or returns that of an upstream that speaks the caller's protocol.
+func (m *marshaler) encode(x *exchange, message proto.Message) (body []byte, err error) {
+	answer, ok := message.(interface {
+		GetLosses() []*genwayv1.Loss
+		GetWire() *genwayv1.WireMessage
+	})
+	if ok {
+		x.addLosses(answer.GetLosses())
+	}
+	if ok && answer.GetWire().GetProtocol() == m.protocol {
+		body = answer.GetWire().GetJson()
+		if mediaType := answer.GetWire().GetHeaders()["content-type"]; mediaType != "" {
+			x.w.Header().Set("Content-Type", mediaType)
+		}
+	} else if body, err = x.operation.encode(x, m.text, message); err != nil {
+		return nil, err
+	}
+	x.writeLosses()
+	return body, nil
+}
+
+// operation is an operation of the contract as the edge serves it.
+type operation struct {
+	// decode reads the body of a request, which wire has, into its message, which takes wire; nil for a request without
+	// a body.
+	decode func(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error)
+	// encode checks an answer and writes its body; nil for an operation that streams.
+	encode func(x *exchange, c codec.Codec, answer proto.Message) ([]byte, error)
+	// has reports whether a protocol has the operation, which what describes; nil is always.
+	has  func(codec.Codec) bool
+	what string
+}
+
+var operations = [...]operation{
+	protocol.Generate:   {decode: decodeText, encode: encoder(encodeText)},
+	protocol.Stream:     {decode: decodeText},
+	protocol.Compact:    {decode: decodeCompact, encode: encoder(encodeText), has: is[codec.Compacter], what: "compact conversations"},
+	protocol.Count:      {decode: decodeCount, encode: encoder(encodeCount), has: is[codec.TokenCounter], what: "count tokens"},
+	protocol.Draw:       {decode: decodeDrawing, encode: encoder(encodeDrawing)},
+	protocol.ListModels: {encode: encoder(encodeModels), has: is[codec.ModelLister], what: "list models"},
+	protocol.GetModel:   {encode: encoder(encodeModel), has: is[codec.ModelLister], what: "list models"},
+}
+
+func is[C any](c codec.Codec) bool {
+	_, ok := c.(C)
+	return ok
+}
+
+// encoder makes an operation's encode of a function for one type of answers.
+func encoder[A proto.Message](encode func(*exchange, codec.Codec, A) ([]byte, error)) func(*exchange, codec.Codec, proto.Message) ([]byte, error) {
+	return func(x *exchange, c codec.Codec, answer proto.Message) ([]byte, error) {
+		own, ok := answer.(A)
+		if !ok {
+			return nil, fmt.Errorf("gateway: unexpected answer %T", answer)
+		}
+		return encode(x, c, own)
+	}
+}
+
+// decodeText reads the body of a text request. For a core that takes deferred bodies it reads only the head, and the
+// statistics of the body. It reads all of a body whose head cannot be found, as that of a malformed one.
+func decodeText(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
+	var req *codec.Request
+	headed := false
+	if heads, ok := c.(codec.HeadDecoder); ok && x.endpoint.edge.defers() {
+		req, headed = heads.DecodeRequestHead(wire.GetJson())
+	}
+	if !headed {
+		var err error
+		if req, err = c.DecodeRequest(wire.GetJson()); err == nil {
+			err = x.checkContents(req.GenerateTextRequest, req.GenerateTextRequest, wire)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	wire.Extension = &transportv1.RequestExtension{
+		Deferred: req.Statistics != nil, Statistics: req.Statistics,
+		AcceptsBatches: x.endpoint.protocol.Stream.Batches, AcceptsTranslatedBatches: x.endpoint.edge.remote,
+	}
+	req.Wire = wire
+	x.request, x.streamed = req, req.Stream
+	return req.GenerateTextRequest, nil
+}
+
+func encodeText(x *exchange, c codec.Codec, resp *genwayv1.GenerateTextResponse) ([]byte, error) {
+	if err := codec.CheckAnswer(resp, x.endpoint.protocol.ID); err != nil {
+		return nil, err
+	}
+	resp.Model = x.modelOf(resp.Model)
+	resp.CreateTime, resp.Usage = dated(resp.CreateTime), codec.ShownUsage(resp.Usage)
+	return c.EncodeResponse(resp, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
+}
+
+func decodeCompact(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
+	compacter, _ := c.(codec.Compacter)
+	req, err := compacter.DecodeCompactRequest(wire.GetJson())
+	if err != nil {
+		return nil, err
+	}
+	req.Wire, x.request = wire, req
+	return req.GenerateTextRequest, nil
+}
+
+func decodeCount(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
+	counter, _ := c.(codec.TokenCounter)
+	req, err := counter.DecodeCountRequest(wire.GetJson())
 	if err == nil {
-		x.writeLosses()
+		err = x.checkContents(req, req.GetRequest(), wire)
 	}
-	return body, err
+	if err != nil {
+		return nil, err
+	}
+	req.Wire = wire
+	return req, nil
 }
 
-func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, error) {
-	switch message := message.(type) {
-	case *genwayv1.GenerateTextResponse:
-		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
-			if mediaType := wire.GetHeaders()["content-type"]; mediaType != "" {
-				x.w.Header().Set("Content-Type", mediaType)
-			}
-			return wire.GetJson(), nil
-		}
-		message.Model = x.modelOf(message.Model)
-		message.CreateTime, message.Usage = dated(message.CreateTime), codec.ShownUsage(message.Usage)
-		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
-	case *genwayv1.GenerateImageResponse:
-		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
-			return wire.GetJson(), nil
-		}
-		message.CreateTime, message.Usage = dated(message.CreateTime), codec.ShownUsage(message.Usage)
-		return m.images.EncodeResponse(message, &x.losses)
-	case *genwayv1.CountTokensResponse:
-		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
-			return wire.GetJson(), nil
-		}
-		if counter, ok := m.text.(codec.TokenCounter); ok {
-			return counter.EncodeCountResponse(message)
-		}
-	case *genwayv1.ListModelsResponse:
-		if lister, ok := m.text.(codec.ModelLister); ok {
-			return lister.EncodeModels(message)
-		}
-	case *genwayv1.GetModelResponse:
-		if lister, ok := m.text.(codec.ModelLister); ok {
-			return lister.EncodeModel(message.GetModel())
-		}
-	}
-	return nil, fmt.Errorf("gateway: no codec for %T", message)
+func encodeCount(_ *exchange, c codec.Codec, resp *genwayv1.CountTokensResponse) ([]byte, error) {
+	counter, _ := c.(codec.TokenCounter)
+	return counter.EncodeCountResponse(resp)
 }
 
-// decode translates the body of a text request into the canonical message. For a core that
-// takes deferred bodies it decodes only the head, and returns the statistics of the body; it
-// decodes all of a body whose head cannot be found, as that of a malformed one.
-func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
-	if heads, ok := m.text.(codec.HeadDecoder); ok && deferred {
-		if head, ok := heads.DecodeRequestHead(body); ok {
-			return head, nil
-		}
+func decodeDrawing(x *exchange, _ codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
+	req, err := images.Codec{}.DecodeRequest(wire.GetJson())
+	if err != nil {
+		return nil, err
 	}
-	return m.text.DecodeRequest(body)
+	req.Wire, x.streamed = wire, req.Stream
+	return req.GenerateImageRequest, nil
+}
+
+func encodeDrawing(x *exchange, _ codec.Codec, resp *genwayv1.GenerateImageResponse) ([]byte, error) {
+	if err := images.CheckAnswer(resp); err != nil {
+		return nil, err
+	}
+	resp.CreateTime, resp.Usage = dated(resp.CreateTime), codec.ShownUsage(resp.Usage)
+	return images.Codec{}.EncodeResponse(resp, &x.losses)
+}
+
+func encodeModels(_ *exchange, c codec.Codec, resp *genwayv1.ListModelsResponse) ([]byte, error) {
+	lister, _ := c.(codec.ModelLister)
+	return lister.EncodeModels(resp)
+}
+
+func encodeModel(_ *exchange, c codec.Codec, resp *genwayv1.GetModelResponse) ([]byte, error) {
+	lister, _ := c.(codec.ModelLister)
+	return lister.EncodeModel(resp.GetModel())
+}
+
+// checkContents refuses what the version of a request does not take, by the caller's name of
+// it. message is what was decoded, and req the conversation in it.
+func (x *exchange) checkContents(message proto.Message, req *genwayv1.GenerateTextRequest, wire *genwayv1.WireMessage) error {
+	err := x.endpoint.protocol.CheckVersion(req, wire.GetHeaders())
+	if err == nil {
+		return nil
+	}
+	x.message = message
+	f := *fault.From(err)
+	x.spells().Fault(&f)
+	return &f
 }
 
 // dated returns the time of an answer, or the present for one without and for one that no calendar
