@@ -16,10 +16,8 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
-	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 )
 
 // begin returns the record of a call that names a model, and a context that carries it. Calls that
@@ -32,8 +30,8 @@ func begin(ctx context.Context, method, model string) (context.Context, *call.Re
 
 // account runs a request from its admission to its settlement. Settlement happens exactly once,
 // even if do panics. A request that is not admitted leaves nothing, and a request that cannot be
-// recorded is refused. req is what inputOf takes.
-func (s *Service) account(ctx context.Context, record *call.Record, req any, do func(context.Context, *admission) error) (err error) {
+// recorded is refused.
+func (s *Service) account(ctx context.Context, record *call.Record, req request, do func(context.Context, *admission) error) (err error) {
 	caller := record.Caller
 	priority, protocol := priorityOf(caller), protocolName(caller.Protocol)
 	defer s.config.Metrics.Begun(protocol).Ended()
@@ -107,7 +105,7 @@ func (a *admission) conclude(ctx context.Context, err error) {
 // is no entry of the ledger.
 func (s *Service) visit(ctx context.Context, method string, do func(*keys.Policy) error) error {
 	ctx, record := begin(ctx, method, "")
-	held, err := s.admit(ctx, record, nil)
+	held, err := s.admit(ctx, record, unweighed{})
 	if err != nil {
 		return err
 	}
@@ -238,7 +236,7 @@ func (s *Service) spent(a *admission, r *ledger.Result) []ledger.Charge {
 	var charges []ledger.Charge
 	for _, spent := range a.record.Spent {
 		usage := usageOf(spent.Usage)
-		switch req, text := a.req.(*deferred.Request); {
+		switch req, text := a.req.(textRequest); {
 		case !plausible(spent.Usage):
 			r.UsageSource = ledger.Rejected
 			continue
@@ -258,8 +256,8 @@ func (s *Service) spent(a *admission, r *ledger.Result) []ledger.Charge {
 }
 
 // capture begins the capture of an admitted request, with the caller's body, if its key or its
-// route asks for it; else it returns nil. req is what inputOf takes.
-func (s *Service) capture(caller call.Caller, model string, req any) *capture.Capture {
+// route asks for it; else it returns nil.
+func (s *Service) capture(caller call.Caller, model string, req request) *capture.Capture {
 	var ofKey, ofRoute *capture.Rule
 	if caller.Policy != nil {
 		ofKey = caller.Policy.Capture
@@ -274,12 +272,10 @@ func (s *Service) capture(caller call.Caller, model string, req any) *capture.Ca
 	if c == nil {
 		return nil
 	}
-	if text, ok := req.(*deferred.Request); ok {
-		req = text.Head()
-	}
-	if sent, ok := req.(interface{ GetWire() *genwayv1.WireMessage }); ok && sent.GetWire() != nil {
-		c.Add(capture.CallerRequest, protocolName(caller.Protocol), sent.GetWire().GetJson())
-	} else if message, ok := req.(proto.Message); ok {
+	message := req.message()
+	if wire := message.GetWire(); wire != nil {
+		c.Add(capture.CallerRequest, protocolName(caller.Protocol), wire.GetJson())
+	} else {
 		c.Message(capture.ContractRequest, "", message)
 	}
 	return c

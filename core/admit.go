@@ -24,6 +24,47 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// request is what admission and accounting ask of a request. There is one for each operation that names a model:
+// textRequest, imageRequest and countRequest.
+type request interface {
+	// message is the request as the contract has it. That of text lacks the conversation if it is not decoded.
+	message() message
+	// estimate guesses what the request takes beside its input; outputTokens stands for a maximum that the request does
+	// not set, but of money.
+	estimate(outputTokens int64) estimate
+	// input guesses the tokens of the input.
+	input() int64
+	// usage counts the request and its answer, for a result whose usage cannot be true or may lack something; false where
+	// the upstream's report is complete.
+	usage(*admission, *ledger.Result) (ledger.Usage, bool)
+}
+
+type message interface {
+	proto.Message
+	GetWire() *genwayv1.WireMessage
+}
+
+// textRequest is a request for text, or to compact a conversation.
+type textRequest struct{ *deferred.Request }
+
+func (r textRequest) message() message { return r.Head() }
+
+// unweighed is a call that takes no tokens and names no model.
+type unweighed struct{}
+
+func (unweighed) message() message                                      { return nil }
+func (unweighed) estimate(int64) estimate                               { return estimate{} }
+func (unweighed) input() int64                                          { return 0 }
+func (unweighed) usage(*admission, *ledger.Result) (ledger.Usage, bool) { return ledger.Usage{}, false }
+
+// countRequest is a request to count tokens, which takes none.
+type countRequest struct {
+	unweighed
+	*genwayv1.CountTokensRequest
+}
+
+func (r countRequest) message() message { return r.CountTokensRequest }
+
 // admission is what an admitted call holds, and what the service has seen of its answer. It
 // points to the record of the call, which does not know it.
 type admission struct {
@@ -32,12 +73,10 @@ type admission struct {
 
 	service *Service
 	record  *call.Record
+	req     request
 	// entry is the row of the request; nil without a ledger. concluded is set when it is closed.
 	entry     *ledger.Record
 	concluded bool
-	// req is the request: a *deferred.Request for text, else the message; nil for calls that
-	// neither generate nor count.
-	req any
 
 	// tools are the calls of hosted tools that the request allows, once they are looked for.
 	tools *hostedCalls
@@ -63,7 +102,7 @@ type admission struct {
 // admit is the one place where calls are admitted, of every RPC: what the key may do,
 // then all limits at once. The caller settles what it returns. Errors are *fault.Error
 // values.
-func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*admission, error) {
+func (s *Service) admit(ctx context.Context, record *call.Record, req request) (*admission, error) {
 	caller := &record.Caller
 	if strings.Contains(record.AskedModel, keys.Prefix) { // it would go to an upstream
 		return nil, fault.Invalid("model", "model: an API key is no model's name")
@@ -71,7 +110,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	if err := permit(ctx, *caller, record.AskedModel); err != nil {
 		return nil, err
 	}
-	if err := permitModels(*caller, req); err != nil {
+	if err := permitModels(*caller, req.message()); err != nil {
 		return nil, err
 	}
 	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: record.AskedModel}
@@ -83,13 +122,13 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		return admitted, nil
 	}
 	rules := admitted.Rules()
-	admitted.estimate = estimateOf(req, rules.OutputTokens)
+	admitted.estimate = req.estimate(rules.OutputTokens)
 	admitted.reserved = admitted.output
 	var least limit.Amount
 	var open *bound // of a request without a maximum
 	var most int64
 	if admitted.Weighed() {
-		admitted.input = inputOf(req)
+		admitted.input = req.input()
 		least.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
@@ -161,8 +200,8 @@ func permit(ctx context.Context, caller call.Caller, model string) error {
 // permitModels holds a caller whose key has a list of models to that list wherever else the body of
 // its request names a model. A member by which another model could be chosen is refused if the model
 // is not known. Requests of other keys are not looked into.
-func permitModels(caller call.Caller, req any) error {
-	if caller.Policy == nil || len(caller.Policy.Models) == 0 {
+func permitModels(caller call.Caller, req message) error {
+	if req == nil || caller.Policy == nil || len(caller.Policy.Models) == 0 {
 		return nil
 	}
 	base := ""
@@ -177,30 +216,18 @@ func permitModels(caller call.Caller, req any) error {
 		}
 		return e
 	}
-	var message proto.Message
-	var wire *genwayv1.WireMessage
-	switch r := req.(type) {
-	case *deferred.Request:
-		message, wire = r.Head(), r.Head().GetWire()
-	case *genwayv1.GenerateImageRequest:
-		message, wire = r, r.GetWire()
-	case *genwayv1.CountTokensRequest:
-		message, wire = r, r.GetWire()
-	default: // nothing is generated or counted
-		return nil
-	}
-	if body := wire.GetJson(); len(body) > 0 {
+	if wire := req.GetWire(); len(wire.GetJson()) > 0 {
 		base = protocol.InBody
-		return protocol.Of(wire.GetProtocol()).EachModel(body, check)
+		return protocol.Of(wire.GetProtocol()).EachModel(wire.GetJson(), check)
 	}
-	return protocol.EachModelOf(message, check)
+	return protocol.EachModelOf(req, check)
 }
 
 // Planner is an upstream that asks others, and knows which.
 type Planner interface {
-	// Candidates calls yield with each upstream that may be asked for a model by a request: by the head of a text request, or
-	// by that for images. The other is nil.
-	Candidates(protocol genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate))
+	// Candidates calls yield with each upstream that may be asked for a model by a request; that for text may lack the
+	// conversation.
+	Candidates(protocol genwayv1.Protocol, model string, asked proto.Message, yield func(upstream.Candidate))
 }
 
 // bound is an upper bound of what a request costs at any upstream that may be asked. It finds them in one pass, since each
@@ -229,14 +256,10 @@ func (a *admission) bound(e estimate, answer int64) *bound {
 		return b
 	}
 	b.priced = true
-	var text *genwayv1.GenerateTextRequest
-	drawing, _ := a.req.(*genwayv1.GenerateImageRequest)
-	if req, ok := a.req.(*deferred.Request); ok {
-		text = req.Head()
-		b.speed, b.geo = wordOf(text, "speed"), wordOf(text, "inference_geo")
-	}
+	text, _ := a.req.message().(*genwayv1.GenerateTextRequest)
+	b.speed, b.geo = wordOf(text, "speed"), wordOf(text, "inference_geo")
 	if planner, ok := a.service.config.Upstream.(Planner); ok {
-		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, text, drawing, b.add)
+		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, a.req.message(), b.add)
 		return b
 	}
 	c := upstream.Candidate{Model: a.record.AskedModel, ServiceTier: text.GetServiceTier(), Answers: e.answers, MaxOutput: -1, Cuts: e.open}

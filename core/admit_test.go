@@ -54,7 +54,9 @@ type limited struct {
 	cut atomic.Int64
 }
 
-func (l *limited) Candidates(_ genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate)) {
+func (l *limited) Candidates(_ genwayv1.Protocol, model string, request proto.Message, yield func(upstream.Candidate)) {
+	text, _ := request.(*genwayv1.GenerateTextRequest)
+	images, _ := request.(*genwayv1.GenerateImageRequest)
 	targets := l.targets[model]
 	if targets == nil {
 		targets = []string{model}

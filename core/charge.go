@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/internal/tokens/content"
 	"github.com/genway/genway/protocol"
-	"github.com/genway/genway/protocol/deferred"
 )
 
 // Pricer finds what a model costs, as *price.Book does.
@@ -148,26 +146,6 @@ func clean(name string) string {
 // maxName bounds a name of an upstream's, in bytes.
 const maxName = 256
 
-// drawn is what an image request gave, and what its images cost by.
-type drawn struct {
-	images        int
-	size, quality string
-}
-
-// drawnBy returns the figures of an answer; what it does not say is as it was asked for.
-func drawnBy(req *genwayv1.GenerateImageRequest, resp *genwayv1.GenerateImageResponse) drawn {
-	size := resp.GetSize()
-	if size == "" && len(resp.GetImages()) > 0 {
-		size = resp.GetImages()[0].GetSize()
-	}
-	return drawnOf(req, len(resp.GetImages()), size, resp.GetQuality())
-}
-
-// drawnOf returns the figures of images of that size and quality, which may be empty.
-func drawnOf(req *genwayv1.GenerateImageRequest, images int, size, quality string) drawn {
-	return drawn{images: images, size: cmp.Or(size, req.GetSize()), quality: cmp.Or(quality, req.GetQuality())}
-}
-
 // MaxUsageTokens is the largest plausible number of tokens of one class in one request: ten
 // times the largest context of any model. Genway knows no model's context, and an
 // upstream's own tools may read it several times.
@@ -239,19 +217,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	default:
 		r.UsageSource = ledger.Estimated
 	}
-	usage, ok := r.Usage, false
-	switch req := a.req.(type) {
-	case *deferred.Request:
-		usage, ok = a.textUsage(req, r)
-	case *genwayv1.GenerateImageRequest:
-		// Images that have a price are counted: the upstream need not say more.
-		p, priced := s.price(a, r.Model)
-		unknown := r.Usage.Input == 0 && (a.complete || a.record.Usage == nil) && (!priced || p.MaxImages(1) == 0)
-		if ok = r.UsageSource == ledger.Rejected || unknown; ok {
-			usage = drawingUsage(req, a.drawn)
-			usage.Images = r.Usage.Images
-		}
-	}
+	usage, ok := a.req.usage(a, r)
 	if !ok || r.UsageSource == ledger.Estimated && usage == r.Usage {
 		r.UsageSource = ledger.Reported
 		return
@@ -260,9 +226,8 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	metered(a.record, r)
 }
 
-// textUsage counts a request and its answer; false where the upstream's report is complete. An empty
-// answer may have used nothing, if its upstream reports that.
-func (a *admission) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
+// usage counts a request and its answer. An empty answer may have used nothing, if its upstream reports that.
+func (req textRequest) usage(a *admission, r *ledger.Result) (usage ledger.Usage, ok bool) {
 	usage = r.Usage
 	if r.UsageSource == ledger.Estimated && !a.complete {
 		if a.record.Usage == nil {
@@ -289,7 +254,7 @@ func (a *admission) textUsage(req *deferred.Request, r *ledger.Result) (usage le
 const maxCounted = 64 << 10
 
 // inputUsage counts a request, once. A request that cannot be decoded is estimated by its size.
-func (a *admission) inputUsage(req *deferred.Request) ledger.Usage {
+func (a *admission) inputUsage(req textRequest) ledger.Usage {
 	if a.counted != nil {
 		return *a.counted
 	}
@@ -298,25 +263,9 @@ func (a *admission) inputUsage(req *deferred.Request) ledger.Usage {
 		in := content.Estimate(whole, maxCounted)
 		a.counted.Input, a.counted.InputImage, a.counted.InputAudio = in.Total(), int64(in.Image), int64(in.Audio)
 	} else {
-		a.counted.Input = inputOf(req)
+		a.counted.Input = req.input()
 	}
 	return *a.counted
-}
-
-// drawingUsage counts a request for images, and those that were made.
-func drawingUsage(req *genwayv1.GenerateImageRequest, made drawn) ledger.Usage {
-	var given int64
-	for range req.GetImages() {
-		given += mediaTokens
-	}
-	width, height, _ := strings.Cut(made.size, "x")
-	w, errW := strconv.Atoi(width)
-	h, errH := strconv.Atoi(height)
-	if errW != nil || errH != nil {
-		w, h = 1024, 1024 // what vendors draw unless asked otherwise
-	}
-	out := amount.Times(int64(made.images), int64(tokens.Drawing(w, h, made.quality)))
-	return ledger.Usage{Input: amount.Sum(int64(tokens.Count(req.GetPrompt())), given), InputImage: given, Output: out, OutputImage: out}
 }
 
 // answerTokens counts what was seen of the answer.

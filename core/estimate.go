@@ -8,7 +8,6 @@ import (
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/price"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol/deferred"
 )
 
 // Estimates are what is reserved of limits before an upstream has reported what a request
@@ -58,39 +57,23 @@ func (e estimate) member() string {
 	return e.by
 }
 
-// estimateOf guesses what a request takes beside its input; outputTokens stands for a
-// maximum that the request does not set, but of money. A maximum below 0 is none: engines take it for
-// "as much as there is".
-func estimateOf(asked any, outputTokens int64) estimate {
-	switch asked := asked.(type) {
-	case *deferred.Request:
-		req := asked.Head()
-		e := estimate{weighs: true, open: true, answers: max(int64(req.GetSampling().GetCandidateCount()), 1), by: "sampling.candidate_count"}
-		if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
-			outputTokens, e.open, e.by = req.GetMaxOutputTokens(), false, maximum
-		}
-		e.output = amount.Times(outputTokens, e.answers)
-		return e
-	case *genwayv1.GenerateImageRequest:
-		n := max(int64(asked.GetCount()), 1)
-		return estimate{output: amount.Times(n, drawnTokens), images: n, weighs: true, by: "count"}
+// A maximum below 0 is none: engines take it for "as much as there is".
+func (r textRequest) estimate(outputTokens int64) estimate {
+	req := r.Head()
+	e := estimate{weighs: true, open: true, answers: max(int64(req.GetSampling().GetCandidateCount()), 1), by: "sampling.candidate_count"}
+	if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
+		outputTokens, e.open, e.by = req.GetMaxOutputTokens(), false, maximum
 	}
-	return estimate{}
+	e.output = amount.Times(outputTokens, e.answers)
+	return e
 }
 
-// inputOf guesses the tokens of a request's input. It scans the body of a deferred request
-// whose statistics the edge has not sent.
-func inputOf(asked any) int64 {
-	switch req := asked.(type) {
-	case *deferred.Request:
-		if statistics := req.Statistics(); statistics != nil {
-			return statistics.GetTextBytes()/bytesPerToken + statistics.GetAttachments()*mediaTokens + 1
-		}
-		return textOf(req.Head())
-	case *genwayv1.GenerateImageRequest:
-		return int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens
+// input scans the body of a deferred request whose statistics the edge has not sent.
+func (r textRequest) input() int64 {
+	if statistics := r.Statistics(); statistics != nil {
+		return statistics.GetTextBytes()/bytesPerToken + statistics.GetAttachments()*mediaTokens + 1
 	}
-	return 0
+	return textOf(r.Head())
 }
 
 // hostedCalls are the calls of vendors' own tools that a request allows.
@@ -145,7 +128,7 @@ func (a *admission) hosted() *hostedCalls {
 		return a.tools
 	}
 	a.tools = &hostedCalls{tools: map[string]hostedUses{}}
-	req, ok := a.req.(*deferred.Request)
+	req, ok := a.req.(textRequest)
 	if !ok {
 		return a.tools
 	}

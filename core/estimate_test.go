@@ -25,7 +25,8 @@ func TestEstimateOfDeferred(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := inputOf(req), inputOf(deferred.New(whole)); got < want*9/10 || got > want*11/10+20 {
+		got, want := textRequest{req}.input(), textRequest{deferred.New(whole)}.input()
+		if got < want*9/10 || got > want*11/10+20 {
 			t.Errorf("%s: %d deferred, %d whole", name, got, want)
 		}
 	}

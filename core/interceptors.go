@@ -35,6 +35,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 )
 
 // Interceptors wrap every call of the service, whichever way it comes in: they
@@ -346,18 +347,17 @@ func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
 // Gatekeeper is an upstream that knows when it would refuse a request for want of a place.
 type Gatekeeper interface {
 	// Full returns that refusal, or nil.
-	Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error
+	Full(protocol genwayv1.Protocol, model string, asked proto.Message, p overload.Priority) error
 }
 
 // full refuses a request that no upstream has a place for, before it is counted or
 // recorded.
-func (s *Service) full(record *call.Record, req any, p overload.Priority) error {
+func (s *Service) full(record *call.Record, req request, p overload.Priority) error {
 	keeper, ok := s.config.Upstream.(Gatekeeper)
 	if !ok {
 		return nil
 	}
-	_, images := req.(*genwayv1.GenerateImageRequest)
-	return keeper.Full(record.Caller.Protocol, record.AskedModel, images, p)
+	return keeper.Full(record.Caller.Protocol, record.AskedModel, req.message(), p)
 }
 
 // crowded counts a call that has found no place at an upstream. Nothing was called for it.

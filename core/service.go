@@ -87,7 +87,7 @@ func New(config Config) (*Service, error) {
 }
 
 // GenerateText returns one complete answer.
-func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
+func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	ctx, record := begin(ctx, "GenerateText", req.GetModel())
 	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkText(req); err != nil {
@@ -95,15 +95,11 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	}
 	asked := deferred.New(req)
 	record.Deferred = asked.Deferred()
-	err = s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
-		resp, err = s.generateText(ctx, held, asked)
-		return err
+	resp, err := answer(ctx, s, record, textRequest{asked}, func(ctx context.Context, held *admission) (*genwayv1.GenerateTextResponse, error) {
+		return s.generateText(ctx, held, asked)
 	})
-	if err != nil {
-		return nil, err
-	}
-	record.BodyUnreferenced = unreferenced(asked)
-	return resp, nil
+	record.BodyUnreferenced = err == nil && unreferenced(asked)
+	return resp, err
 }
 
 func (s *Service) generateText(ctx context.Context, held *admission, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
@@ -123,16 +119,68 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 	}
 	resp.Model = cmp.Or(resp.Model, req.Head().GetModel())
 	answered(held.record, resp.GetModel(), resp.GetUsage())
-	held.complete, held.answer = true, resp
-	lost(held.record, resp.GetLosses())
-	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
-		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
-	}
+	held.answer = resp
+	held.completed(resp, &resp.Usage, &resp.Losses)
 	s.keep(held.record.Caller, req, resp)
-	if c := held.record.Capture; c != nil && resp.GetWire() == nil {
-		c.Message(capture.ContractAnswer, "", resp)
+	return resp, nil
+}
+
+// answer runs a request that has one answer, from its admission to its settlement. ask gets the answer.
+func answer[A any](ctx context.Context, s *Service, record *call.Record, req request, ask func(context.Context, *admission) (A, error)) (A, error) {
+	var resp, none A
+	err := s.account(ctx, record, req, func(ctx context.Context, held *admission) (err error) {
+		resp, err = ask(ctx, held)
+		return err
+	})
+	if err != nil {
+		return none, err
 	}
 	return resp, nil
+}
+
+// completed takes a whole answer. Figures that cannot be true are left out of one that is translated.
+func (a *admission) completed(resp message, usage **genwayv1.Usage, losses *[]*genwayv1.Loss) {
+	a.complete = true
+	lost(a.record, *losses)
+	if resp.GetWire() != nil {
+		return
+	}
+	if !plausible(*usage) {
+		*usage, *losses = nil, append(*losses, implausible())
+	}
+	if c := a.record.Capture; c != nil {
+		c.Message(capture.ContractAnswer, "", resp)
+	}
+}
+
+// CountTokens says what a request would put in.
+func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (_ *genwayv1.CountTokensResponse, err error) {
+	ctx, record := begin(ctx, "CountTokens", req.GetRequest().GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
+	// A direct caller's members are inside of the member request; those of a JSON caller
+	// are not.
+	inside := record.Caller.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED
+	defer func() {
+		if inside {
+			err = insideOf("request", err)
+		}
+	}()
+	if req.GetRequest().GetModel() == "" {
+		return nil, fault.Missing("model")
+	}
+	if err := checkMessages(req.GetRequest().GetMessages()); err != nil {
+		return nil, err
+	}
+	if req.GetWire() == nil {
+		if err := checkDirect(req.GetRequest()); err != nil {
+			return nil, err
+		}
+	}
+	// The wire message of a count is its own, never one of the request inside.
+	req.Request.Wire = nil
+	return answer(ctx, s, record, countRequest{CountTokensRequest: req}, func(ctx context.Context, _ *admission) (*genwayv1.CountTokensResponse, error) {
+		return s.config.Upstream.CountTokens(ctx, req)
+	})
 }
 
 // CheckAccess says whether the caller's key may be used at all.
@@ -185,18 +233,6 @@ func checkMessages(messages []*genwayv1.Message) error {
 		}
 	}
 	return nil
-}
-
-func checkImage(req *genwayv1.GenerateImageRequest) error {
-	switch {
-	case req.GetModel() == "":
-		return fault.Missing("model")
-	case req.GetPrompt() == "":
-		return fault.Missing("prompt")
-	case req.GetWire() != nil:
-		return nil
-	}
-	return checkDirectImage(req)
 }
 
 // insideOf returns the failure of a message that stands in a member of another: the member

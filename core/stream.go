@@ -33,7 +33,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	}
 	asked := deferred.New(req)
 	record.Deferred = asked.Deferred()
-	err := s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
+	err := s.account(ctx, record, textRequest{asked}, func(ctx context.Context, held *admission) error {
 		return s.streamText(ctx, held, asked, stream)
 	})
 	record.BodyUnreferenced = unreferenced(asked)
@@ -123,7 +123,7 @@ func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream
 	if err := checkImage(req); err != nil {
 		return err
 	}
-	return s.account(ctx, record, req, func(ctx context.Context, held *admission) error {
+	return s.account(ctx, record, imageRequest{req}, func(ctx context.Context, held *admission) error {
 		return s.streamImage(ctx, held, req, stream)
 	})
 }

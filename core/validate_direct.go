@@ -147,32 +147,6 @@ func checkExtra(text string) error {
 	return fault.Invalid("extra_json", "extra_json: expected the text of a JSON object")
 }
 
-// checkDirectImage is checkDirect of an image request.
-func checkDirectImage(req *genwayv1.GenerateImageRequest) error {
-	for _, c := range []struct {
-		name  string
-		value *int32
-		least int32
-		most  int32
-	}{
-		{"count", req.Count, 1, 0},
-		{"output_compression", req.OutputCompression, 0, 100},
-		{"partial_images", req.PartialImages, 0, 3},
-	} {
-		switch {
-		case c.value == nil:
-		case c.most > 0 && (*c.value < c.least || *c.value > c.most):
-			return fault.Invalid(c.name, "%s: expected a number from %d to %d, got %d", c.name, c.least, c.most, *c.value)
-		case *c.value < c.least:
-			return fault.Invalid(c.name, "%s: expected a number of at least %d, got %d", c.name, c.least, *c.value)
-		}
-	}
-	if err := checkNatives("", req.GetNativeFields()); err != nil {
-		return err
-	}
-	return checkExtra(req.GetExtraJson())
-}
-
 func messageAt(i int) string { return fmt.Sprintf("messages[%d]", i) }
 
 func partAt(i, j int) string { return fmt.Sprintf("messages[%d].parts[%d]", i, j) }

@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
+	"google.golang.org/protobuf/proto"
 )
 
 // Limits are what protects an upstream, and the callers from it. The zero value has
@@ -286,7 +287,7 @@ func (g *Guard) full(model string, p overload.Priority) bool {
 
 // Full returns the refusal of a request all of whose targets are at their bound, with as many
 // calls waiting as may: it would be refused anyway, and costs less here. Nil says nothing.
-func (r *Router) Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error {
+func (r *Router) Full(protocol genwayv1.Protocol, model string, asked proto.Message, p overload.Priority) error {
 	if r.crowd.Load() == 0 {
 		return nil
 	}
@@ -294,7 +295,7 @@ func (r *Router) Full(protocol genwayv1.Protocol, model string, images bool, p o
 	if route == nil {
 		return nil
 	}
-	some := false
+	some, images := false, draws(asked)
 	for _, targets := range [][]Target{route.first(protocol, images), serving(route.Fallback, images)} {
 		for _, t := range targets {
 			if t.Guard == nil || !t.Guard.full(cmp.Or(t.Model, model), p) {

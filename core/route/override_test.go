@@ -268,7 +268,7 @@ func TestCandidatesSayHowLongAnswersAre(t *testing.T) {
 	} {
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "u", Upstream: &stub{}, Protocol: c.protocol, Overrides: overrides(t, c.rules), Catalog: known}}}})
 		var got []upstream.Candidate
-		r.Candidates(c.protocol, c.model, c.ask, nil, func(one upstream.Candidate) { got = append(got, one) })
+		r.Candidates(c.protocol, c.model, c.ask, func(one upstream.Candidate) { got = append(got, one) })
 		if want := (upstream.Candidate{Upstream: "u", Model: c.model, MaxOutput: c.most, Cuts: c.cuts}); !slices.Equal(got, []upstream.Candidate{want}) {
 			t.Errorf("%s, %s, %+v, %v: %+v", c.protocol, c.model, c.rules, c.ask, got)
 		}
@@ -276,7 +276,7 @@ func TestCandidatesSayHowLongAnswersAre(t *testing.T) {
 	drawing := route.New([]route.Route{{Model: "*", Targets: []route.Target{{
 		Name: "u", Upstream: &stub{}, Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Overrides: overrides(t, override.Rules{Set: map[string]any{"count": int64(4)}}),
 	}}}})
-	drawing.Candidates(genwayv1.Protocol_PROTOCOL_IMAGES, "m", nil, &genwayv1.GenerateImageRequest{}, func(one upstream.Candidate) {
+	drawing.Candidates(genwayv1.Protocol_PROTOCOL_IMAGES, "m", &genwayv1.GenerateImageRequest{}, func(one upstream.Candidate) {
 		if want := (upstream.Candidate{Upstream: "u", Model: "m", Answers: 4}); one != want {
 			t.Errorf("%+v", one)
 		}

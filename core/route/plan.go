@@ -6,27 +6,35 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"google.golang.org/protobuf/proto"
 )
 
 // Candidates calls yield with each upstream that may be asked; it is core.Planner's.
-func (r *Router) Candidates(spoken genwayv1.Protocol, model string, text *genwayv1.GenerateTextRequest, images *genwayv1.GenerateImageRequest, yield func(upstream.Candidate)) {
+func (r *Router) Candidates(spoken genwayv1.Protocol, model string, asked proto.Message, yield func(upstream.Candidate)) {
 	route, _ := r.table.Load().find(spoken, model)
 	if route == nil {
 		return
 	}
-	for _, list := range [][]Target{route.first(spoken, images != nil), serving(route.Fallback, images != nil)} {
+	images := draws(asked)
+	for _, list := range [][]Target{route.first(spoken, images), serving(route.Fallback, images)} {
 		for i := range list {
 			t := &list[i]
 			c := upstream.Candidate{Upstream: t.Name, Model: cmp.Or(t.Model, model)}
-			if images != nil {
-				count, _ := t.Overrides.Number("count", int64(images.GetCount()), images.Count != nil)
-				c.Answers = count
-			} else {
-				t.plan(&c, text)
+			switch asked := asked.(type) {
+			case *genwayv1.GenerateImageRequest:
+				c.Answers, _ = t.Overrides.Number("count", int64(asked.GetCount()), asked.Count != nil)
+			case *genwayv1.GenerateTextRequest:
+				t.plan(&c, asked)
 			}
 			yield(c)
 		}
 	}
+}
+
+// draws reports whether a request is for images.
+func draws(asked proto.Message) bool {
+	_, images := asked.(*genwayv1.GenerateImageRequest)
+	return images
 }
 
 // plan sets what the target would be asked by a text request. A maximum below 0 is none.
