@@ -35,8 +35,8 @@ type request interface {
 	// input guesses the tokens of the input.
 	input() int64
 	// usage counts the request and its answer, for a result whose usage cannot be true or may lack something; false where
-	// the upstream's report is complete.
-	usage(*admission, *ledger.Result) (ledger.Usage, bool)
+	// the upstream's report is complete. A pointer would put each result on the heap.
+	usage(*admission, ledger.Result) (ledger.Usage, bool)
 }
 
 type message interface {
@@ -52,10 +52,10 @@ func (r textRequest) message() message { return r.Head() }
 // unweighed is a call that takes no tokens and names no model.
 type unweighed struct{}
 
-func (unweighed) message() message                                      { return nil }
-func (unweighed) estimate(int64) estimate                               { return estimate{} }
-func (unweighed) input() int64                                          { return 0 }
-func (unweighed) usage(*admission, *ledger.Result) (ledger.Usage, bool) { return ledger.Usage{}, false }
+func (unweighed) message() message                                     { return nil }
+func (unweighed) estimate(int64) estimate                              { return estimate{} }
+func (unweighed) input() int64                                         { return 0 }
+func (unweighed) usage(*admission, ledger.Result) (ledger.Usage, bool) { return ledger.Usage{}, false }
 
 // countRequest is a request to count tokens, which takes none.
 type countRequest struct {

@@ -217,7 +217,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	default:
 		r.UsageSource = ledger.Estimated
 	}
-	usage, ok := a.req.usage(a, r)
+	usage, ok := a.req.usage(a, *r)
 	if !ok || r.UsageSource == ledger.Estimated && usage == r.Usage {
 		r.UsageSource = ledger.Reported
 		return
@@ -227,7 +227,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 }
 
 // usage counts a request and its answer. An empty answer may have used nothing, if its upstream reports that.
-func (req textRequest) usage(a *admission, r *ledger.Result) (usage ledger.Usage, ok bool) {
+func (req textRequest) usage(a *admission, r ledger.Result) (usage ledger.Usage, ok bool) {
 	usage = r.Usage
 	if r.UsageSource == ledger.Estimated && !a.complete {
 		if a.record.Usage == nil {

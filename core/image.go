@@ -29,7 +29,7 @@ func (r imageRequest) input() int64 {
 }
 
 // usage counts the request and its images. Images that have a price are counted: the upstream need not say more.
-func (r imageRequest) usage(a *admission, result *ledger.Result) (ledger.Usage, bool) {
+func (r imageRequest) usage(a *admission, result ledger.Result) (ledger.Usage, bool) {
 	p, priced := a.service.price(a, result.Model)
 	unknown := result.Usage.Input == 0 && (a.complete || a.record.Usage == nil) && (!priced || p.MaxImages(1) == 0)
 	if result.UsageSource != ledger.Rejected && !unknown {

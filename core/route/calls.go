@@ -95,6 +95,7 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 func run[Q, A any](ctx context.Context, r *Router, o *operation[Q, A], req Q) (A, error) {
 	var answer, none A
 	q := o.chosen(req, false)
+	counted := q.counted // q would be on the heap
 	err := r.attempts(ctx, q, func(ctx context.Context, a attempt) error {
 		asked, losses, err := o.target(a, ctx, req)
 		if err != nil {
@@ -104,7 +105,7 @@ func run[Q, A any](ctx context.Context, r *Router, o *operation[Q, A], req Q) (A
 			return err
 		}
 		all := o.losses(answer)
-		if *all = slices.Concat(losses, *all); q.counted {
+		if *all = slices.Concat(losses, *all); counted {
 			return nil
 		}
 		return upstream.Lossless(ctx, *all)
