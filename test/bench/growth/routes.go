@@ -48,10 +48,10 @@ func Routes(_ context.Context, _ string, n int64) (Row, error) {
 		do   func()
 	}{
 		{"finding a route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, nothing, nil, func(upstream.Candidate) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, nothing, func(upstream.Candidate) {})
 		}},
 		{"finding no route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", nothing, nil, func(upstream.Candidate) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", nothing, func(upstream.Candidate) {})
 		}},
 		{"finding a price", func() { catalogue.Find("sandbox", last, now) }},
 		{"finding a rule of limits", func() { limiter.Prepare(limit.Who{KeyID: "key", Model: last}) }},
