@@ -50,7 +50,7 @@ func TestSilence(t *testing.T) {
 		}()
 		begun, beats := time.Now(), []time.Duration{}
 		for {
-			got, err := s.take()
+			got, err := s.Recv()
 			if err != nil {
 				break
 			}
@@ -72,12 +72,12 @@ func TestSilenceBeginsWithTheWait(t *testing.T) {
 		s := newPaced(source, 10*time.Second)
 		defer s.beats.end()
 		go func() { source <- &genwayv1.StreamGenerateTextResponse{} }()
-		if got, err := s.take(); got == nil || err != nil {
+		if got, err := s.Recv(); got == nil || err != nil {
 			t.Fatal(got, err)
 		}
 		time.Sleep(25 * time.Second) //nolint:forbidigo // the bubble's own clock
 		begun := time.Now()
-		if got, _ := s.take(); got != nil || time.Since(begun) != 10*time.Second {
+		if got, _ := s.Recv(); got != nil || time.Since(begun) != 10*time.Second {
 			t.Errorf("%v after %v", got, time.Since(begun))
 		}
 	})
@@ -92,7 +92,7 @@ func TestNoHeartbeat(t *testing.T) {
 			time.Sleep(time.Hour) //nolint:forbidigo // the bubble's own clock
 			close(source)
 		}()
-		if got, err := s.take(); got != nil || err == nil || s.beats.timer != nil {
+		if got, err := s.Recv(); got != nil || err == nil || s.beats.timer != nil {
 			t.Error(got, err)
 		}
 		s.beats.end()
@@ -113,11 +113,11 @@ func BenchmarkPacedEvents(b *testing.B) {
 	defer s.beats.end()
 	b.ReportAllocs()
 	for range b.N {
-		if _, err := s.take(); err != nil {
+		if _, err := s.Recv(); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, err := s.take(); err == nil {
+	if _, err := s.Recv(); err == nil {
 		b.Fatal("more than was sent")
 	}
 }

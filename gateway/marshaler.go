@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -29,16 +29,20 @@ type marshaler struct {
 }
 
 var (
-	_ runtime.Marshaler = (*marshaler)(nil)
-	_ runtime.Delimited = (*marshaler)(nil)
+	_ runtime.Marshaler         = (*marshaler)(nil)
+	_ runtime.Delimited         = (*marshaler)(nil)
+	_ runtime.StreamContentType = (*marshaler)(nil)
 )
 
-// bind is the hook of the runtime that has the context. It binds an answer to its exchange.
-func bind(ctx context.Context, message proto.Message) (any, error) {
-	return bound{x: exchangeOf(ctx), message: message}, nil
-}
-
 func (m *marshaler) ContentType(any) string { return "application/json" }
+
+// StreamContentType is that of the exchange's framing.
+func (m *marshaler) StreamContentType(v any) string {
+	if body, ok := v.(*httpbody.HttpBody); ok {
+		return body.GetContentType()
+	}
+	return "text/event-stream"
+}
 
 // Delimiter is empty: frames carry their own.
 func (m *marshaler) Delimiter() []byte { return nil }

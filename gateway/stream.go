@@ -14,12 +14,39 @@ import (
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
+
+// bind is the hook of the runtime that has the context. It binds an answer to its exchange. It
+// encodes an event of a stream at once, as an HttpBody: the runtime writes that as it is, and
+// puts any other message into a map first.
+func bind(ctx context.Context, message proto.Message) (any, error) {
+	x := exchangeOf(ctx)
+	var data []byte
+	var err error
+	switch event := message.(type) {
+	case *genwayv1.StreamGenerateTextResponse:
+		data, err = x.stream.encode(event)
+	case *genwayv1.StreamGenerateImageResponse:
+		data, err = x.stream.encodeImage(event)
+	default:
+		return bound{x: x, message: message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if x.w.status == 0 {
+		x.writeLosses()
+		x.stream.body.ContentType = x.stream.contentType()
+	}
+	x.stream.body.Data = data
+	return &x.stream.body, nil
+}
 
 // streamState frames the events of one stream for its caller: as server-sent events, or as
 // one JSON array if the protocol streams arrays and the caller does not ask for events.
@@ -38,6 +65,9 @@ type streamState struct {
 	// readers are the goroutines that read the core's stream.
 	readers sync.WaitGroup
 	buf     bytes.Buffer
+	// body has the bytes of the event under way, in the message that the runtime writes as
+	// it is.
+	body httpbody.HttpBody
 }
 
 func newStreamState(x *exchange, array bool) *streamState {
@@ -46,25 +76,16 @@ func newStreamState(x *exchange, array bool) *streamState {
 	return s
 }
 
-// write writes the bytes of an event, after the headers if it is the first.
-func (s *streamState) write(event []byte) error {
-	w := &s.x.w
-	if w.status == 0 {
-		s.x.writeLosses()
-		h := w.Header()
-		h[trailerHeader] = lostTrailer
-		h.Set("Cache-Control", "no-cache")
-		// nginx buffers answers unless this header turns it off.
-		h.Set("X-Accel-Buffering", "no")
-		h.Set("Content-Type", "text/event-stream; charset=utf-8")
-		if s.array {
-			h.Set("Content-Type", "application/json")
-		}
+func (s *streamState) contentType() string {
+	h := s.x.w.Header()
+	h[trailerHeader] = lostTrailer
+	h.Set("Cache-Control", "no-cache")
+	// nginx buffers answers unless this header turns it off.
+	h.Set("X-Accel-Buffering", "no")
+	if s.array {
+		return "application/json"
 	}
-	if _, err := w.Write(event); err != nil {
-		return err
-	}
-	return w.FlushError()
+	return "text/event-stream; charset=utf-8"
 }
 
 // encode returns the bytes of one event. They are valid until the next call.
@@ -269,7 +290,6 @@ func (s *streamState) frame(f codec.Frame) {
 func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
 	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
 		method: genwayv1.Generation_StreamGenerateText_FullMethodName,
-		encode: (*streamState).encode,
 		ping:   func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
 		look:   lookText,
 		check:  (&codec.Sequence{Protocol: exchangeOf(ctx).endpoint.protocol.ID}).Check,
@@ -280,7 +300,6 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateImageResponse], error) {
 	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateImage, opts, kindOf[genwayv1.StreamGenerateImageResponse]{
 		method: genwayv1.Generation_StreamGenerateImage_FullMethodName,
-		encode: (*streamState).encodeImage,
 		ping:   func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
 		look: func(ev *genwayv1.StreamGenerateImageResponse) seen {
 			return seen{events: 1, completed: ev.GetCompleted() != nil}
@@ -289,12 +308,11 @@ func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateI
 	})
 }
 
-// kindOf is what the edge knows of the events of a stream: the method that returns them, how they are
-// encoded, and how to make a ping, which is the last. look returns what an event is. check returns an
-// error for one that breaks the contract's order.
+// kindOf is what the edge knows of the events of a stream: the method that returns them, and how to
+// make a ping, which is the last. look returns what an event is. check returns an error for one that
+// breaks the contract's order.
 type kindOf[E any] struct {
 	method string
-	encode func(*streamState, *E) ([]byte, error)
 	ping   func() *E
 	look   func(*E) seen
 	check  func(*E) error
@@ -324,7 +342,7 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 ) (grpc.ServerStreamingClient[E], error) {
 	x := exchangeOf(ctx)
 	x.record.call(kind.method[1:])
-	s := &eventStream[Q, E]{state: x.stream, record: &x.record, kind: kind, done: ctx.Done(), beats: newHeartbeatTimer(c.heartbeat)}
+	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), beats: newHeartbeatTimer(c.heartbeat)}
 	if caller, ok := ctx.Value(callerKey{}).(*callerConn); ok {
 		s.prompt = caller.prompted()
 	}
@@ -365,11 +383,10 @@ type received[E any] struct {
 	err   error
 }
 
-// eventStream reads a stream of the core and sends it to the caller. All of it is used by one
+// eventStream is a stream of the core as the runtime forwards it. All of it is used by one
 // goroutine.
 type eventStream[Q, E any] struct {
 	grpc.ServerStreamingClient[E]
-	state     *streamState
 	kind      kindOf[E]
 	header    metadata.MD
 	source    source
@@ -407,27 +424,8 @@ func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
 // Header returns the header that came with the first message.
 func (s *eventStream[Q, E]) Header() (metadata.MD, error) { return s.header, nil }
 
-// Recv sends all events to the caller. It returns how the stream ended: io.EOF, or the failure that the
-// runtime's error handler reports to the caller. So the runtime calls it once: its own loop would put each
-// event into a message and a header once more.
+// Recv returns the next event, or a ping after a silence.
 func (s *eventStream[Q, E]) Recv() (*E, error) {
-	for {
-		event, err := s.take()
-		if err != nil {
-			return nil, err
-		}
-		data, err := s.kind.encode(s.state, event)
-		if err != nil {
-			return nil, err
-		}
-		if s.state.write(data) != nil {
-			return nil, io.EOF // the caller has left, and nothing can be reported to it
-		}
-	}
-}
-
-// take returns the next event, or a ping after a silence.
-func (s *eventStream[Q, E]) take() (*E, error) {
 	r, ok := s.next()
 	if !ok {
 		s.record.heartbeats++
