@@ -50,7 +50,7 @@ func TestLinks(t *testing.T) {
 			if strings.Contains(to, ":") {
 				continue
 			}
-			if to = filepath.Join("../..", filepath.Dir(file), to); found[1][0] == '#' {
+			if to = filepath.Join("..", "..", filepath.Dir(file), to); found[1][0] == '#' {
 				to = "../../" + file
 			}
 			if _, err := os.Stat(to); err != nil {
