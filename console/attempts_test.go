@@ -10,7 +10,7 @@ import (
 // is bounded, and has room for a new one always.
 func TestAttempts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	a := newAttempts(func() time.Time { return now })
+	a := &attempts{clock: func() time.Time { return now }, ends: map[string]time.Time{}}
 	first := now.Add(time.Minute)
 	if !a.use("first", first) || a.use("first", first) {
 		t.Error("an attempt is not used once")

@@ -127,7 +127,7 @@ func changeConfiguration(c *call) error {
 	default:
 		return c.tryConfiguration(text)
 	}
-	if err != nil && !mistaken(err) {
+	if _, mistaken := wrongInput(err); err != nil && !mistaken {
 		return err
 	}
 	p, failed := c.configuration()
@@ -163,12 +163,6 @@ func (c *call) tryConfiguration(text string) error {
 	}
 	c.show(http.StatusOK, "configuration.html", "Configuration", p)
 	return nil
-}
-
-// mistaken reports whether somebody can mend the error by typing something else.
-func mistaken(err error) bool {
-	_, wrong := wrongInput(err)
-	return wrong
 }
 
 // mistakesIn returns what an error says of fields.

@@ -13,6 +13,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -85,8 +86,11 @@ func New(config Config) (*Console, error) {
 	}
 	c := &Console{
 		config: config, admin: adminv1.NewAdminClient(config.Admin),
-		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery), runs: newRuns(),
-		attempts: newAttempts(config.Clock), answers: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
+		sessions: &sessions{clock: config.Clock, by: map[[sha256.Size]byte]*seen{}},
+		signIns:  newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
+		runs:     &runs{of: map[[sha256.Size]byte]int{}, keys: map[[sha256.Size]byte]runKey{}},
+		attempts: &attempts{clock: config.Clock, ends: map[string]time.Time{}},
+		answers:  newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets())

@@ -49,10 +49,6 @@ type runs struct {
 	keys map[[sha256.Size]byte]runKey
 }
 
-func newRuns() *runs {
-	return &runs{of: map[[sha256.Size]byte]int{}, keys: map[[sha256.Size]byte]runKey{}}
-}
-
 // begin reports whether there may be one more; end ends it.
 func (r *runs) begin(session [sha256.Size]byte) bool {
 	r.mu.Lock()

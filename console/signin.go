@@ -213,10 +213,6 @@ type seen struct {
 	key         *adminv1.Key
 }
 
-func newSessions(clock func() time.Time) *sessions {
-	return &sessions{clock: clock, by: map[[sha256.Size]byte]*seen{}}
-}
-
 // use notes that a session is used. It reports whether it was idle for too long, and returns the
 // session's key if that was asked for a moment ago.
 func (s *sessions) use(raw string) (key *adminv1.Key, idle bool) {
@@ -402,10 +398,6 @@ type attempts struct {
 	ends  map[string]time.Time
 	// order has the ids of ends as they came.
 	order []string
-}
-
-func newAttempts(clock func() time.Time) *attempts {
-	return &attempts{clock: clock, ends: map[string]time.Time{}}
 }
 
 // use marks an attempt that is good until a time. It reports false for one that was used. Anybody

@@ -72,11 +72,6 @@ func (f storeFlags) withKey(ctx context.Context, do func(context.Context, keyrin
 	return err
 }
 
-// making is with, of commands that make keys: they create the store where it is missing.
-func (f storeFlags) making(ctx context.Context, do func(context.Context, keyring) error) error {
-	return f.on(ctx, f.WithNewKeys, do)
-}
-
 // opens runs do on the keys of a store.
 type opens func(ctx context.Context, do func(*keys.Service) error) error
 
@@ -114,7 +109,7 @@ func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 	if err := c.apply(&params.Settings, time.Now()); err != nil {
 		return err
 	}
-	return c.making(ctx, func(ctx context.Context, ring keyring) error {
+	return c.on(ctx, c.WithNewKeys, func(ctx context.Context, ring keyring) error {
 		if err := ring.CanCreate(ctx, params); err != nil {
 			return err
 		}
@@ -186,7 +181,7 @@ func (c *showKey) Run(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 		if c.Format == "json" {
-			return keyJSON(stdout, key, time.Now())
+			return printJSON(stdout, objectOf(key, time.Now()))
 		}
 		return keyLines(stdout, key, time.Now())
 	})
@@ -471,10 +466,6 @@ func keysJSON(stdout io.Writer, list iter.Seq2[keys.Key, error], now time.Time) 
 		}
 	}
 	return out.WriteToken(jsontext.EndArray)
-}
-
-func keyJSON(stdout io.Writer, key keys.Key, now time.Time) error {
-	return printJSON(stdout, objectOf(key, now))
 }
 
 // printJSON prints a value over several lines.

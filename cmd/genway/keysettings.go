@@ -189,34 +189,26 @@ func setExpireTime(s *keys.Settings, text string) error {
 }
 
 func setAddresses(s *keys.Settings, text string) error {
-	s.Policy.Addresses = nil
-	if text == "*" {
-		return nil
-	}
-	for _, address := range list(text) {
-		prefix, err := keys.ParseAddress(address)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(s.Policy.Addresses, prefix) {
-			s.Policy.Addresses = append(s.Policy.Addresses, prefix)
-		}
-	}
-	return nil
+	return setEach(&s.Policy.Addresses, text, "*", keys.ParseAddress)
 }
 
 func setCertificates(s *keys.Settings, text string) error {
-	s.Policy.Certificates = nil
-	if text == "none" {
+	return setEach(&s.Policy.Certificates, text, "none", keys.ParseCertificate)
+}
+
+// setEach replaces a list by the parsed members of a text, each once. The text unset is the empty list.
+func setEach[T comparable](to *[]T, text, unset string, parse func(string) (T, error)) error {
+	*to = nil
+	if text == unset {
 		return nil
 	}
-	for _, name := range list(text) {
-		certificate, err := keys.ParseCertificate(name)
+	for _, member := range list(text) {
+		parsed, err := parse(member)
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(s.Policy.Certificates, certificate) {
-			s.Policy.Certificates = append(s.Policy.Certificates, certificate)
+		if !slices.Contains(*to, parsed) {
+			*to = append(*to, parsed)
 		}
 	}
 	return nil

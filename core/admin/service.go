@@ -98,7 +98,7 @@ func New(config Config) (*Service, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	s := &Service{config: config, trials: newTrials()}
+	s := &Service{config: config, trials: rate.NewLimiter(rate.Every(trialEvery), trialBurst)}
 	s.tail = tail{requests: config.Requests, names: s.names}
 	return s, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/genway/genway/core/call"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"golang.org/x/time/rate"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -111,9 +110,6 @@ type Trier interface {
 	TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error)
 	TryImage(ctx context.Context, upstream string, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, *call.Record, error)
 }
-
-// newTrials bounds how often upstreams are tried.
-func newTrials() *rate.Limiter { return rate.NewLimiter(rate.Every(trialEvery), trialBurst) }
 
 // beginTrial counts a trial, or returns how long to wait for the next.
 func (s *Service) beginTrial() (wait time.Duration) {

@@ -553,8 +553,8 @@ const (
 	asideAtOnce = 16
 )
 
-// ErrRefused: the store refuses the entries for what they hold, and not for the state of the
-// state of the store: the same entries fail again, others may be written.
+// ErrRefused says that the store refuses the entries for what they hold, and not for the state of
+// the store: the same entries fail again, others may be written.
 var ErrRefused = errors.New("ledger: the store refuses an entry")
 
 // put writes entries, and sets aside those that the store refuses, which it finds by

@@ -139,7 +139,7 @@ func (h *Holds) Extend(more Amount) {
 
 // plus is a hold of more, just taken.
 func (h Hold) plus(charge int64, m Meter) Hold {
-	return Hold{Taken: amount.Bound(amount.Sum(h.Taken, charge)), Last: charge, Mark: m.mark()}
+	return Hold{Taken: amount.Bound(amount.Sum(h.Taken, charge)), Last: charge, Mark: Mark{Free: m.Free, Part: m.Part, Returned: m.Returned}}
 }
 
 const maxSubjects = 3

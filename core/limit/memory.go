@@ -110,7 +110,7 @@ func (m *Memory) account(scope Scope, id string) *account {
 	if a == nil {
 		a = &account{name: name{scope, id}}
 		m.accounts[a.name] = a
-		m.sweeper.add(a)
+		m.sweeper.ring = append(m.sweeper.ring, a)
 	}
 	return a
 }
@@ -219,8 +219,6 @@ type sweeper struct {
 	begun    int64
 	at, left int
 }
-
-func (s *sweeper) add(a *account) { s.ring = append(s.ring, a) }
 
 // sweep forgets accounts that are as if they had never been used: of some, as it goes on with
 // each request.

@@ -98,9 +98,6 @@ func (m Meter) Wait(now int64) int64 {
 	return max(over, 0)
 }
 
-// mark is the position of the last taking.
-func (m Meter) mark() Mark { return Mark{Free: m.Free, Part: m.Part, Returned: m.Returned} }
-
 // Back returns n of a taking, as far as they are not over: what stood before now has
 // passed, and is not had twice. Others that were returned since may have moved the
 // taking itself forward, at most by all of them.

@@ -31,7 +31,7 @@ func Backup(ctx context.Context, location, file string) error {
 		return fmt.Errorf("back up to %s: the file exists", file)
 	}
 	return withSchema(Config{Location: location, Existing: true}, func(db database) error {
-		return whole(ctx, file, func(partial string) error {
+		return writeAtomically(ctx, file, func(partial string) error {
 			if _, err := db.pool.ExecContext(ctx, "VACUUM INTO ?", partial); err != nil {
 				return fmt.Errorf("back up to %s: %w", file, err)
 			}
@@ -72,7 +72,7 @@ func Restore(ctx context.Context, file, location string, replace bool) (kept str
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return reason(err)
 		}
-		return whole(ctx, path, func(partial string) error { return copyFile(file, partial) })
+		return writeAtomically(ctx, path, func(partial string) error { return copyFile(file, partial) })
 	})
 	if err != nil {
 		return kept, fmt.Errorf("restore to %s: %w", path, err)
@@ -100,7 +100,7 @@ func checkBackup(ctx context.Context, file string) error {
 		return err
 	}
 	defer pool.Close() //nolint:errcheck // it wrote nothing
-	db := database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}
+	db := database{pool: pool, dialect: &sqliteDialect, errs: &errorTracker{}}
 	if err := (&Store{db: db}).Check(ctx); err != nil {
 		return err
 	}
@@ -160,10 +160,10 @@ const (
 	partialTries = 10
 )
 
-// whole makes a file under another name, accessible only to its owner, and renames it once it
+// writeAtomically makes a file under another name, accessible only to its owner, and renames it once it
 // is on the disk. A file of that name is never replaced. First it removes what processes that were
 // killed have left in the directory.
-func whole(ctx context.Context, file string, write func(partial string) error) error {
+func writeAtomically(ctx context.Context, file string, write func(partial string) error) error {
 	removeStale(ctx, filepath.Dir(file))
 	dir, release, err := partialDir(ctx, filepath.Dir(file))
 	if err != nil {
@@ -217,14 +217,14 @@ func partialDir(ctx context.Context, parent string) (dir string, release func(),
 }
 
 // removeStale removes the directories of processes that have ended: those whose lock is free and which
-// contain only files that whole makes. It ignores errors.
+// contain only files that writeAtomically makes. It ignores errors.
 func removeStale(ctx context.Context, parent string) {
 	dirs, err := filepath.Glob(filepath.Join(parent, partialDirs))
 	if err != nil {
 		return // the parent's name is a pattern that is malformed
 	}
 	for _, dir := range dirs {
-		if !ours(dir) {
+		if !isPartialDir(dir) {
 			continue
 		}
 		lock := filepath.Join(dir, partialLock)
@@ -238,8 +238,8 @@ func removeStale(ctx context.Context, parent string) {
 	}
 }
 
-// ours reports whether a directory has the lock's file and, besides, at most a partial file and SQLite's journals.
-func ours(dir string) bool {
+// isPartialDir reports whether a directory has the lock's file and, besides, at most a partial file and SQLite's journals.
+func isPartialDir(dir string) bool {
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return false
 	}

@@ -33,18 +33,18 @@ const (
 type database struct {
 	pool *sql.DB
 	*dialect
-	seen *seen
+	errs *errorTracker
 	// statements are those that stay prepared; nil for none.
-	statements *kept
+	statements *statementCache
 }
 
 func (d database) query(ctx context.Context, statement string, args ...any) (*result, error) {
 	list, err := d.pool.QueryContext(ctx, d.bind(statement), args...) //nolint:rowserrcheck // the result's user asks it
-	return &result{list, d.seen}, d.seen.note(err)
+	return &result{list, d.errs}, d.errs.note(err)
 }
 
 func (d database) row(ctx context.Context, statement string, args ...any) row {
-	return row{d.pool.QueryRowContext(ctx, d.bind(statement), args...), d.seen}
+	return row{d.pool.QueryRowContext(ctx, d.bind(statement), args...), d.errs}
 }
 
 // exec runs one statement, a transaction of its own, and reports how many rows it
@@ -54,7 +54,7 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (chan
 		changed, err = affected(d.send(ctx, statement, args))
 		return err
 	})
-	return changed, d.seen.note(err)
+	return changed, d.errs.note(err)
 }
 
 // send sends a statement once. Of one without arguments pgx says that it was not sent when the connection ends
@@ -105,19 +105,19 @@ func (d database) changeOnce(ctx context.Context, do func(transaction) error) er
 func (d database) locked(ctx context.Context, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", d.seen.note(err))
+		return fmt.Errorf("begin: %w", d.errs.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
 	if d.lock != "" {
 		if _, err := tx.ExecContext(ctx, d.lock); err != nil {
-			return fmt.Errorf("lock: %w", d.seen.note(err))
+			return fmt.Errorf("lock: %w", d.errs.note(err))
 		}
 	}
-	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
+	if err := do(transaction{tx: tx, dialect: d.dialect, errs: d.errs}); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", committed(d.seen.note(err)))
+		return fmt.Errorf("commit: %w", committed(d.errs.note(err)))
 	}
 	return nil
 }
@@ -132,13 +132,13 @@ func (d database) isolated(ctx context.Context, do func(transaction) error) erro
 func (d database) once(ctx context.Context, isolation sql.IsolationLevel, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: isolation})
 	if err != nil {
-		return fmt.Errorf("begin: %w", d.seen.note(err))
+		return fmt.Errorf("begin: %w", d.errs.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
-	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
+	if err := do(transaction{tx: tx, dialect: d.dialect, errs: d.errs}); err != nil {
 		return err
 	}
-	return d.seen.note(tx.Commit())
+	return d.errs.note(tx.Commit())
 }
 
 // view runs do in a transaction that only reads, and sees one state of the database. Writers
@@ -146,10 +146,10 @@ func (d database) once(ctx context.Context, isolation sql.IsolationLevel, do fun
 func (d database) view(ctx context.Context, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation, ReadOnly: true})
 	if err != nil {
-		return fmt.Errorf("begin: %w", d.seen.note(err))
+		return fmt.Errorf("begin: %w", d.errs.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // it wrote nothing
-	return do(transaction{tx: tx, dialect: d.dialect, seen: d.seen})
+	return do(transaction{tx: tx, dialect: d.dialect, errs: d.errs})
 }
 
 // again runs do until others are not in its way, tries times or for tryFor, whichever is more, after a
@@ -175,26 +175,26 @@ func (d database) again(ctx context.Context, do func() error) error {
 type transaction struct {
 	tx *sql.Tx
 	*dialect
-	seen *seen
+	errs *errorTracker
 }
 
 func (t transaction) query(ctx context.Context, statement string, args ...any) (*result, error) {
 	list, err := t.tx.QueryContext(ctx, t.bind(statement), args...) //nolint:rowserrcheck // the result's user asks it
-	return &result{list, t.seen}, t.seen.note(err)
+	return &result{list, t.errs}, t.errs.note(err)
 }
 
 func (t transaction) row(ctx context.Context, statement string, args ...any) row {
-	return row{t.tx.QueryRowContext(ctx, t.bind(statement), args...), t.seen}
+	return row{t.tx.QueryRowContext(ctx, t.bind(statement), args...), t.errs}
 }
 
 func (t transaction) exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
 	changed, err = affected(t.tx.ExecContext(ctx, t.bind(statement), args...))
-	return changed, t.seen.note(err)
+	return changed, t.errs.note(err)
 }
 
-// roomy runs do with more of the database in memory than at other times, for do that writes
+// withLargeCache runs do with more of the database in memory than at other times, for do that writes
 // many rows in no order: pages of indexes would be written and read again and again otherwise.
-func (t transaction) roomy(ctx context.Context, do func() error) error {
+func (t transaction) withLargeCache(ctx context.Context, do func() error) error {
 	if t.room == "" {
 		return do()
 	}
@@ -395,9 +395,9 @@ func committed(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
-// seen keeps the first error of any statement of a store that says that the database is
+// errorTracker keeps the first error of any statement of a store that says that the database is
 // damaged, whatever its caller makes of the error.
-type seen struct {
+type errorTracker struct {
 	// address is where a PostgreSQL database is, without the password. It is empty for a file.
 	address string
 	first   atomic.Pointer[error]
@@ -405,82 +405,82 @@ type seen struct {
 
 // note returns err back, with the address of a PostgreSQL database, and with what to do about it if it says that
 // the database is damaged.
-func (s *seen) note(err error) error {
+func (t *errorTracker) note(err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	err = addressed(s.address, err)
+	err = addressed(t.address, err)
 	if !Damaged(err) {
 		return err
 	}
 	err = damage(err)
-	s.first.CompareAndSwap(nil, &err)
+	t.first.CompareAndSwap(nil, &err)
 	return err
 }
 
 // result is the rows that a statement returns. A caller that reads them to their end checks Err.
 type result struct {
 	*sql.Rows
-	seen *seen
+	errs *errorTracker
 }
 
 // Err is as in sql.Rows.
-func (r *result) Err() error { return r.seen.note(r.Rows.Err()) }
+func (r *result) Err() error { return r.errs.note(r.Rows.Err()) }
 
 // row is the one row of a statement.
 type row struct {
 	*sql.Row
-	seen *seen
+	errs *errorTracker
 }
 
 // Scan is as in sql.Row.
-func (r row) Scan(into ...any) error { return r.seen.note(r.Row.Scan(into...)) }
+func (r row) Scan(into ...any) error { return r.errs.note(r.Row.Scan(into...)) }
 
 // Damage is the first error of a statement since the store was opened that says that the
 // database is damaged; nil is none.
 func (s *Store) Damage() error {
-	for _, seen := range []*seen{s.db.seen, s.writer.seen} {
-		if first := seen.first.Load(); first != nil {
+	for _, errs := range []*errorTracker{s.db.errs, s.writer.errs} {
+		if first := errs.first.Load(); first != nil {
 			return *first
 		}
 	}
 	return nil
 }
 
-// kept has statements of SQLite that are asked again and again, prepared: to prepare one takes longer than to
+// statementCache holds statements of SQLite that are asked again and again, prepared: to prepare one takes longer than to
 // read what it finds. Drivers of PostgreSQL keep what they have prepared themselves. It is for a few texts that
 // never change, and safe for concurrent use.
-type kept struct {
+type statementCache struct {
 	mu       sync.Mutex
 	prepared map[string]*sql.Stmt
 }
 
-// kept returns the rows of a statement that stays prepared until the database is closed.
-func (d database) kept(ctx context.Context, statement string, args ...any) (*result, error) {
+// queryPrepared returns the rows of a statement that stays prepared until the database is closed.
+func (d database) queryPrepared(ctx context.Context, statement string, args ...any) (*result, error) {
 	if d.statements == nil {
 		return d.query(ctx, statement, args...)
 	}
 	prepared, err := d.statements.of(ctx, d.pool, d.bind(statement)) //nolint:sqlclosecheck // it is closed with the database
 	if err != nil {
-		return nil, d.seen.note(err)
+		return nil, d.errs.note(err)
 	}
 	list, err := prepared.QueryContext(ctx, args...) //nolint:rowserrcheck // the result's user asks it
-	return &result{list, d.seen}, d.seen.note(err)
+	return &result{list, d.errs}, d.errs.note(err)
 }
 
-func (k *kept) of(ctx context.Context, pool *sql.DB, statement string) (*sql.Stmt, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if prepared, ok := k.prepared[statement]; ok {
+func (c *statementCache) of(ctx context.Context, pool *sql.DB, statement string) (*sql.Stmt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if prepared, ok := c.prepared[statement]; ok {
 		return prepared, nil
 	}
 	prepared, err := pool.PrepareContext(ctx, statement) //nolint:sqlclosecheck // it is closed with the database
 	if err != nil {
 		return nil, err
 	}
-	if k.prepared == nil {
-		k.prepared = map[string]*sql.Stmt{}
+	if c.prepared == nil {
+		c.prepared = map[string]*sql.Stmt{}
 	}
-	k.prepared[statement] = prepared
+	c.prepared[statement] = prepared
 	return prepared, nil
 }

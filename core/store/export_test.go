@@ -198,5 +198,5 @@ func Exclusively(t testing.TB, path string, do func()) {
 
 // Whole writes a file as Backup and Restore do.
 func Whole(ctx context.Context, file string, write func(partial string) error) error {
-	return whole(ctx, file, write)
+	return writeAtomically(ctx, file, write)
 }

@@ -41,7 +41,7 @@ var errDry = errors.New("a dry run")
 // then on nothing is tried again, since batches are read once.
 func (s keyStore) Import(ctx context.Context, batches iter.Seq2[keys.Batch, error], dry bool) error {
 	err := s.db.changeOnce(ctx, func(tx transaction) error {
-		if err := tx.roomy(ctx, func() error { return importKeys(ctx, tx, batches) }); err != nil {
+		if err := tx.withLargeCache(ctx, func() error { return importKeys(ctx, tx, batches) }); err != nil {
 			return err
 		}
 		if dry {
@@ -389,7 +389,7 @@ func insertSome(ctx context.Context, tx transaction, list []keys.Key) error {
 // before it: each column is unique by itself, both together are not.
 func hashesTaken(ctx context.Context, tx transaction, hashes []keys.Digest) error {
 	var some bool
-	err := among(hashes, func(marks string, args []any) error {
+	err := inBatches(hashes, func(marks string, args []any) error {
 		if some {
 			return nil
 		}
@@ -447,7 +447,7 @@ func named(ctx context.Context, from queryer, names []keys.Named) (map[keys.Name
 		}
 	}
 	oldest := map[keys.Named]holder{}
-	err := among(texts, func(marks string, args []any) error {
+	err := inBatches(texts, func(marks string, args []any) error {
 		rows, err := from.query(ctx, `SELECT id, group_name, name, create_time FROM keys WHERE name IN (`+marks+`) AND revoke_time IS NULL`, args...)
 		if err != nil {
 			return err

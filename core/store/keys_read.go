@@ -16,8 +16,8 @@ import (
 // database knows the statement already. Lists are filled up with their last argument.
 var marksSizes = []int{1, 16, 256}
 
-// among runs do for parts of list, with a placeholder for each argument.
-func among[T any](list []T, do func(marks string, args []any) error, arg func(T) any) error {
+// inBatches runs do for parts of list, with a placeholder for each argument.
+func inBatches[T any](list []T, do func(marks string, args []any) error, arg func(T) any) error {
 	for len(list) > 0 {
 		size := marksSizes[len(marksSizes)-1]
 		for _, s := range marksSizes {
@@ -103,7 +103,7 @@ const holderColumns = `id, group_name, create_time, hash, previous_hash, previou
 // Holders returns who holds secrets.
 func (s keyStore) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Holder, error) {
 	var list []keys.Holder
-	err := among(hashes, func(marks string, args []any) error {
+	err := inBatches(hashes, func(marks string, args []any) error {
 		found, _, _, err := s.holders(ctx, `WHERE (hash IN (`+marks+`) OR previous_hash IN (`+marks+`)) AND revoke_time IS NULL`, append(args, args...)...)
 		list = append(list, found...)
 		return err
@@ -173,7 +173,7 @@ func (s keyStore) holders(ctx context.Context, condition string, args ...any) (l
 // KeyNames returns the names of the keys that have those ids and a name, revoked and expired ones too.
 func (s *Store) KeyNames(ctx context.Context, ids []string) (map[string]string, error) {
 	names := map[string]string{}
-	err := among(ids, func(marks string, args []any) error {
+	err := inBatches(ids, func(marks string, args []any) error {
 		rows, err := s.db.query(ctx, `SELECT id, name FROM keys WHERE name <> '' AND id IN (`+marks+`)`, args...)
 		if err != nil {
 			return fmt.Errorf("select the names of keys: %w", err)

@@ -246,7 +246,7 @@ func (s ledgerStore) Tail(ctx context.Context, c *ledger.Cursor) (ended []ledger
 		}
 		from := max(before, number-tailRows)
 		dropped += from - before
-		rows, err := s.located(ctx, s.db.kept, " WHERE process = ? AND number > ? AND number <= ?", process, from, number)
+		rows, err := s.located(ctx, s.db.queryPrepared, " WHERE process = ? AND number > ? AND number <= ?", process, from, number)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -268,7 +268,7 @@ func (s ledgerStore) Tail(ctx context.Context, c *ledger.Cursor) (ended []ledger
 
 // lastNumbers returns the number of the last entry of each process that is alive.
 func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
-	rows, err := s.db.kept(ctx, `SELECT id, COALESCE((SELECT max(number) FROM ledger WHERE process = id), 0) FROM ledger_processes
+	rows, err := s.db.queryPrepared(ctx, `SELECT id, COALESCE((SELECT max(number) FROM ledger WHERE process = id), 0) FROM ledger_processes
 		WHERE seen_time >= (SELECT max(seen_time) FROM ledger_processes) - ?`, tailAlive.Microseconds())
 	if err != nil {
 		return nil, fmt.Errorf("select processes: %w", err)
@@ -287,7 +287,7 @@ func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
 
 // openKeys returns the entries that are open, of which an index has few.
 func (s ledgerStore) openKeys(ctx context.Context) (map[ledger.Key]struct{}, error) {
-	rows, err := s.db.kept(ctx, `SELECT process, number FROM ledger WHERE outcome = 'open' LIMIT ?`, tailOpen)
+	rows, err := s.db.queryPrepared(ctx, `SELECT process, number FROM ledger WHERE outcome = 'open' LIMIT ?`, tailOpen)
 	if err != nil {
 		return nil, fmt.Errorf("select open entries: %w", err)
 	}
@@ -331,7 +331,7 @@ func (s ledgerStore) ended(ctx context.Context, c *ledger.Cursor) (ended []ledge
 			for len(args) <= size {
 				args = append(args, some[0])
 			}
-			rows, err := s.located(ctx, s.db.kept, " WHERE process = ? AND number IN (?"+strings.Repeat(", ?", size-1)+")", args...)
+			rows, err := s.located(ctx, s.db.queryPrepared, " WHERE process = ? AND number IN (?"+strings.Repeat(", ?", size-1)+")", args...)
 			if err != nil {
 				return nil, err
 			}

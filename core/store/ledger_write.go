@@ -145,7 +145,7 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 	if s.writer.arrays {
 		err = s.writeArrays(ctx, process, merge(entries))
 	} else {
-		err = s.writer.seen.note(s.writer.again(ctx, func() error { return s.rows.write(ctx, process, entries) }))
+		err = s.writer.errs.note(s.writer.again(ctx, func() error { return s.rows.write(ctx, process, entries) }))
 	}
 	if err != nil && s.writer.refused(err) {
 		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)

@@ -487,7 +487,7 @@ func (w *migrationWatch) watch(ctx context.Context) error {
 				return err
 			}
 			if holder != "" && !w.held.Load() {
-				w.waits(Wait{Store: w.db.seen.address, Holder: holder, Waited: waited})
+				w.waits(Wait{Store: w.db.errs.address, Holder: holder, Waited: waited})
 				calls++
 			}
 		}

@@ -68,7 +68,7 @@ func bound(config *pgx.ConnConfig) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	boundSilence(config, silence(config))
+	boundSilence(config, silenceTimeout(config))
 }
 
 // connections returns a pool, whose connections are made when they are used first.
@@ -78,7 +78,7 @@ func connections(config *pgx.ConnConfig, most int, options ...stdlib.OptionOpenD
 	pool.SetMaxIdleConns(most)
 	pool.SetConnMaxLifetime(maxLifetime)
 	pool.SetConnMaxIdleTime(maxIdle)
-	return database{pool: pool, dialect: &postgresDialect, seen: &seen{address: address(config)}}
+	return database{pool: pool, dialect: &postgresDialect, errs: &errorTracker{address: address(config)}}
 }
 
 // address is where a database is, without the password: a URL of all its hosts.
@@ -158,10 +158,10 @@ func oneLine(text string) string {
 // notice that the time is over, and what it then says is on its way.
 var answerMargin = 5 * time.Second // less in tests
 
-// silence is how long a server may be silent: longer than one of its statements may take. statement_timeout is the
+// silenceTimeout is how long a server may be silent: longer than one of its statements may take. statement_timeout is the
 // server's own clock: one that has stopped, because its machine is paused or its disk hangs, does not look at
 // it, and the network sees nothing wrong. 0 is without end, if the URL has no statement_timeout.
-func silence(config *pgx.ConnConfig) time.Duration {
+func silenceTimeout(config *pgx.ConnConfig) time.Duration {
 	text, ok := config.RuntimeParams["statement_timeout"]
 	if !ok {
 		text = settings["statement_timeout"]
@@ -184,7 +184,7 @@ func boundSilence(config *pgx.ConnConfig, within time.Duration) {
 		if err != nil {
 			return nil, err
 		}
-		return newAnswering(conn, within), nil
+		return newSilenceConn(conn, within), nil
 	}
 }
 
@@ -211,8 +211,8 @@ func statementTimeout(text string) time.Duration {
 	return d
 }
 
-// answering is a connection that is closed when what is waited for does not come.
-type answering struct {
+// silenceConn is a connection that is closed when what is waited for does not come.
+type silenceConn struct {
 	net.Conn
 	within time.Duration
 	silent atomic.Bool
@@ -221,12 +221,12 @@ type answering struct {
 	waits map[*time.Timer]struct{} // of the Reads under way: of two, while pgx closes a connection that it reads
 }
 
-func newAnswering(conn net.Conn, within time.Duration) *answering {
-	return &answering{Conn: conn, within: within, waits: map[*time.Timer]struct{}{}}
+func newSilenceConn(conn net.Conn, within time.Duration) *silenceConn {
+	return &silenceConn{Conn: conn, within: within, waits: map[*time.Timer]struct{}{}}
 }
 
 // Read waits for as long as the server may be silent. Deadlines are pgx's to set.
-func (c *answering) Read(p []byte) (int, error) {
+func (c *silenceConn) Read(p []byte) (int, error) {
 	wait := time.AfterFunc(c.within, func() {
 		c.silent.Store(true)
 		_ = c.Close()
@@ -243,7 +243,7 @@ func (c *answering) Read(p []byte) (int, error) {
 }
 
 // Write begins the wait of a Read anew: a server that takes the rows of a COPY says nothing until their end.
-func (c *answering) Write(p []byte) (int, error) {
+func (c *silenceConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.mu.Lock()
 	for wait := range c.waits {
@@ -256,7 +256,7 @@ func (c *answering) Write(p []byte) (int, error) {
 }
 
 // reason returns the silence for the error of a connection that was closed for it.
-func (c *answering) reason(err error) error {
+func (c *silenceConn) reason(err error) error {
 	if err != nil && c.silent.Load() {
 		return silenceError{c.within}
 	}

@@ -24,7 +24,7 @@ func TestStatementTimeout(t *testing.T) {
 func TestSilenceBeginsBehindTheLastWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
-		conn := newAnswering(client, time.Minute)
+		conn := newSilenceConn(client, time.Minute)
 		begin := time.Now()
 		read := make(chan error, 1)
 		go func() {
@@ -55,7 +55,7 @@ func TestReadsAtOnceAreGivenUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, server := net.Pipe()
 				defer server.Close()
-				conn := newAnswering(client, time.Minute)
+				conn := newSilenceConn(client, time.Minute)
 				begin := time.Now()
 				reads := make(chan error, 2)
 				for range 2 {

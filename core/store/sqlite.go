@@ -110,7 +110,7 @@ func sqlitePool(path string) (database, error) {
 	}
 	pool.SetMaxOpenConns(maxConns)
 	pool.SetMaxIdleConns(maxConns)
-	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}, statements: &kept{}}, nil
+	return database{pool: pool, dialect: &sqliteDialect, errs: &errorTracker{}, statements: &statementCache{}}, nil
 }
 
 // openWriter returns the one connection that writes the ledger; it is made when it is
@@ -130,7 +130,7 @@ func openWriter(path string, relaxed bool) (database, error) {
 		return database{}, err
 	}
 	pool.SetMaxOpenConns(1)
-	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}, nil
+	return database{pool: pool, dialect: &sqliteDialect, errs: &errorTracker{}}, nil
 }
 
 func params(synchronous string) url.Values {

@@ -264,7 +264,7 @@ func (r *reader) texts(v *value) []string {
 func (r *reader) schema(v *value, step string) *node {
 	where := r.node.where + "/" + r.name
 	if step != "" {
-		where += "/" + escape(step)
+		where += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
 	}
 	n, err := r.doc.compile(v, where)
 	if err != nil {

@@ -65,7 +65,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 // with, by, about, around. Which member gets which hint is documented at Options.Instance's
 // order and at hinted. Only the first 16 KiB of the prompt are read.
 func FromPrompt(prompt string) Hints {
-	h := Hints{Fields: map[string]string{}, Prompt: strings.TrimSpace(clip(prompt, longestPrompt))}
+	h := Hints{Fields: map[string]string{}, Prompt: strings.TrimSpace(strings.ToValidUTF8(prompt[:min(len(prompt), longestPrompt)], ""))}
 	for _, match := range quotedForm().FindAllStringSubmatch(h.Prompt, maxHints) {
 		h.Quoted = append(h.Quoted, strings.Join(match[1:], ""))
 	}
@@ -89,10 +89,6 @@ func FromPrompt(prompt string) Hints {
 		}
 	}
 	return h
-}
-
-func clip(s string, limit int) string {
-	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
 }
 
 func fieldName(name string) string { return strings.Join(split(name), " ") }

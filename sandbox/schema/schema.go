@@ -187,5 +187,3 @@ func (v *value) step(name string) *value {
 	}
 	return v.get(name)
 }
-
-func escape(step string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(step) }

@@ -34,20 +34,16 @@ func Listen(ctx context.Context, flag, address string) (net.Listener, error) {
 		return nil, UsageError{fmt.Errorf("%s %q: expected host:port, as in 127.0.0.1:8080, or unix:PATH", flag, address)}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	_, addressErr := errors.AsType[*net.AddrError](err)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s %s: the port is taken by another process; choose another with %s HOST:PORT", flag, address, flag)
-	case isAddress(err): // a port beyond 65535
+	case addressErr: // a port beyond 65535
 		return nil, UsageError{fmt.Errorf("%s %s: %w", flag, address, errors.Unwrap(err))}
 	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", flag, address, errors.Unwrap(err))
 	}
 	return listener, nil
-}
-
-func isAddress(err error) bool {
-	_, is := errors.AsType[*net.AddrError](err)
-	return is
 }
 
 func listenUnix(ctx context.Context, flag, path string) (net.Listener, error) {

@@ -95,7 +95,9 @@ func Check(ctx context.Context, what Checking) (*Checked, error) {
 			if c.First.IsZero() {
 				c.First = day
 			}
-			c.Next = earlier(day.Add(piece), c.Until)
+			if c.Next = day.Add(piece); c.Next.After(c.Until) {
+				c.Next = c.Until
+			}
 			return c.piece(ctx, v, what.Prices, day, c.Next)
 		})
 		if err == nil && what.After != nil {
@@ -128,13 +130,6 @@ func (c *Checked) repeated(ctx context.Context, store ledger.Store) error {
 		c.sumf("request %d of process %d has several rows", key.Number, key.Process)
 	}
 	return err
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // spent compares what keys and owners have spent in the month under way, which budgets go on

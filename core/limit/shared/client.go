@@ -138,7 +138,7 @@ func (c *client) do(ask func(redis.UniversalClient) error) error {
 	if cluster, ok := current.(*redis.ClusterClient); ok {
 		// A node that does not answer may have been replaced by its replica.
 		cluster.ReloadState(context.Background())
-	} else if demoted(err) {
+	} else if redis.IsReadOnlyError(err) { // a replica by now: its name may be another's
 		return errors.Join(err, c.reconnect(current))
 	}
 	return err
@@ -178,10 +178,6 @@ const (
 	// unreached is a limit far above what probes count.
 	unreached = 1_000_000_000
 )
-
-// demoted reports whether the server that was asked is a replica by now: its name may be
-// another's.
-func demoted(err error) bool { return redis.IsReadOnlyError(err) }
 
 // reconnect has commands from now on go over new connections, unless they do already.
 func (c *client) reconnect(from redis.UniversalClient) error {
