@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
@@ -60,6 +61,13 @@ func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 		held.completed(resp, &resp.Usage, &resp.Losses)
 		return resp, nil
 	})
+}
+
+// TryImage is TryText for images.
+func (s *Service) TryImage(ctx context.Context, upstream string, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, *call.Record, error) {
+	ctx, record := s.pinned(ctx, upstream)
+	resp, err := s.GenerateImage(ctx, req)
+	return resp, record, err
 }
 
 // checkImage demands what every upstream needs of a request for images, and of a direct caller what checkDirect does.

@@ -153,6 +153,23 @@ func (a *admission) completed(resp message, usage **genwayv1.Usage, losses *[]*g
 	}
 }
 
+// TryText sends a request to one upstream on behalf of the caller of ctx. The request is admitted, metered and
+// recorded in the ledger like that of a direct caller. The record describes the result. It is not Admitted if the
+// request was refused before the upstream was called.
+func (s *Service) TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error) {
+	ctx, record := s.pinned(ctx, upstream)
+	resp, err := s.GenerateText(ctx, req)
+	return resp, record, err
+}
+
+// pinned begins the record of a request to one upstream, beside that of the administrator's call.
+func (s *Service) pinned(ctx context.Context, upstream string) (context.Context, *call.Record) {
+	by := call.Of(ctx)
+	record := &call.Record{ID: s.config.NewID("req_"), Start: time.Now(), Span: by.Span, Tracer: by.Tracer, Metrics: by.Metrics, Pinned: upstream}
+	record.Caller = call.Caller{Principal: by.Caller.Principal}
+	return call.With(ctx, record), record
+}
+
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (_ *genwayv1.CountTokensResponse, err error) {
 	ctx, record := begin(ctx, "CountTokens", req.GetRequest().GetModel())

@@ -2,7 +2,9 @@ package route
 
 import (
 	"cmp"
+	"time"
 
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
@@ -65,4 +67,74 @@ func (t *Target) maxOutput(model string) int64 {
 		return limit(model)
 	}
 	return -1
+}
+
+// Explanation is which targets would serve a request.
+type Explanation struct {
+	// Route is the number of the route in the file, from 0; -1 when none matches.
+	Route int
+	// Model is the route's pattern.
+	Model string
+	// Strict and Deadline are the route's.
+	Strict   bool
+	Deadline time.Duration
+	// Strategy and Sticky are how the Targets share the load.
+	Strategy Strategy
+	Sticky   bool
+	// Targets are those that share the load: one is tried, and the others follow when it
+	// fails.
+	Targets []Target
+	// Fallback are those that are tried after them, in order.
+	Fallback []Target
+}
+
+// Explain says what would become of a request.
+func (r *Router) Explain(caller genwayv1.Protocol, model string) Explanation {
+	route, i := r.table.Load().find(caller, model)
+	if route == nil {
+		return Explanation{Route: -1}
+	}
+	images := protocol.Of(caller).Images
+	return Explanation{
+		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline, Strategy: route.Strategy, Sticky: route.Sticky,
+		Targets: route.first(caller, images), Fallback: serving(route.Fallback, images),
+	}
+}
+
+// pinned returns a route to one upstream alone, by whatever name it has for a model: the first target
+// with that model, or else the first that takes any, or else the first of the upstream. The route
+// has no guard: what an administrator tries is sent whatever the checks and the breaker say, and
+// changes neither.
+func (t *table) pinned(upstream, model string) (*Route, error) {
+	var found *Target
+	rank := 0
+	for i := range t.routes {
+		for _, list := range [][]Target{t.routes[i].Targets, t.routes[i].Fallback} {
+			for j := range list {
+				target := &list[j]
+				if target.Name != upstream {
+					continue
+				}
+				fits := 1
+				switch target.Model {
+				case model:
+					fits = 3
+				case "":
+					fits = 2
+				}
+				if fits > rank {
+					found, rank = target, fits
+				}
+			}
+		}
+	}
+	if found == nil {
+		return nil, fault.UpstreamNotFound()
+	}
+	alone := *found
+	alone.Model, alone.Guard = model, nil
+	if rank == 1 {
+		alone.Overrides = nil // they are of another model
+	}
+	return &Route{Targets: []Target{alone}}, nil
 }
