@@ -32,7 +32,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Config is what a console is made of. Only Admin must be set.
+// Config configures a Console. Only Admin must be set.
 type Config struct {
 	// Admin is the way to the Admin service. Each call shows the key of a session.
 	Admin grpc.ClientConnInterface

@@ -229,7 +229,7 @@ func (p *usagePage) draw(q usageQuery, rows []*adminv1.UsageRow) {
 	p.Chart = template.HTML(bars.SVG()) //nolint:gosec // package chart escapes its texts
 }
 
-// usageBy are what usage is shown by.
+// usageBy are the dimensions of the usage page.
 var usageBy = []struct {
 	value, title string
 	dimension    adminv1.Dimension

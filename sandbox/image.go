@@ -29,7 +29,7 @@ type commission struct {
 }
 
 // GenerateImage makes pictures that name the prompt, each of another colour. Size, quality,
-// format and background of the answer are those of the images, after sizes were
+// format and background of the answer are the images', after sizes were
 // snapped (see drawing.Snap) and auto was resolved. It takes
 //
 //	n                   1 to 10

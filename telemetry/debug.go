@@ -33,7 +33,7 @@ const debugWrite = 5 * time.Minute
 //   - /debug/pprof/: profiles, and /debug/pprof/goroutine?debug=2: all goroutines,
 //   - /debug/build: what the program was built from,
 //   - /debug/requests: the requests in flight, the oldest first, at most 1,000; with
-//     ?id=REQUEST_ID those of that identifier.
+//     ?id=REQUEST_ID the requests with that identifier.
 //
 // The pages need no key: they are for loopback and unix sockets.
 func (t *Telemetry) ServeDebug(ctx context.Context, listener net.Listener, board *flight.Board) error {

@@ -17,7 +17,7 @@ import (
 const defaultSpanQueue = sdktrace.DefaultMaxQueueSize
 
 // counted is a batch processor that counts what becomes of spans. The SDK drops spans without a word
-// where its queue is full; here no more go to it than the queue holds, those of the delivery under way
+// where its queue is full; here no more go to it than the queue holds, the delivery under way
 // included.
 type counted struct {
 	sdktrace.SpanProcessor

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Config is what a Provider is made of. Issuer, ClientID, RedirectURL and one group must be set.
+// Config configures a Provider. Issuer, ClientID, RedirectURL and one group must be set.
 type Config struct {
 	// Issuer is the identity provider's URL, exactly as its tokens have it.
 	Issuer string

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Config is what a Service is made of. All but Explainer, Topology, Configurator, Recorder,
+// Config configures a Service. All but Explainer, Topology, Configurator, Recorder,
 // Prices, Captures, Trier, Limiter and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.

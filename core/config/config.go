@@ -86,7 +86,7 @@ type Upstream struct {
 	Proxy string `yaml:"proxy,omitempty" json:"proxy,omitempty" jsonschema_description:"A proxy: http://, https:// or socks5://host:port; none is none. Without it, the environment's."`
 	// CAFile has the certificates to trust in place of the system's.
 	CAFile string `yaml:"ca_file,omitempty" json:"ca_file,omitempty" jsonschema_description:"A PEM file with the certificate authorities to trust in place of the system's."`
-	// CertFile and KeyFile are what the upstream knows us by, where it asks.
+	// CertFile and KeyFile are the client certificate for an upstream that asks for one.
 	CertFile string `yaml:"cert_file,omitempty" json:"cert_file,omitempty" jsonschema_description:"A PEM file with the client certificate to show the upstream."`
 	KeyFile  string `yaml:"key_file,omitempty" json:"key_file,omitempty" jsonschema_description:"A PEM file with that certificate's key."`
 	// Headers are sent with every call.

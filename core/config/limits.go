@@ -84,8 +84,8 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// EffectiveLimits are the limits with their defaults; those of a file that says nothing
-// of limits bound nothing.
+// EffectiveLimits returns the limits with their defaults; for a file without
+// limits, they bound nothing.
 func (c *Config) EffectiveLimits() Limits {
 	var l Limits
 	if c.Limits != nil {

@@ -31,7 +31,7 @@ type Errors = strict.Errors //nolint:errname // a list, as its original
 // checked; nor are files that are missing a mistake. Such a configuration is only for
 // checking.
 //
-// Relative paths in the file begin at its own directory, except that of an SQLite store, which
+// Relative paths in the file begin at its own directory, except the path of an SQLite store, which
 // begins at the working directory.
 func Load(file string, getenv func(string) (string, bool)) (*Config, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file

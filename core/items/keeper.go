@@ -24,7 +24,7 @@ import (
 	"github.com/genway/genway/codec/responses"
 )
 
-// Config is what a Keeper is made of. Store and Keep must be set.
+// Config configures a Keeper. Store and Keep must be set.
 type Config struct {
 	Store Store
 	// Keep is how long an item is kept after it was given to its caller, and after each

@@ -77,7 +77,7 @@ func (k Key) Clone() Key {
 	return k
 }
 
-// Settings are what an operator decides of a key and may change as long as it is not
+// Settings are the parts of a key that an operator sets, and may change as long as it is not
 // revoked. Validate says what each may be.
 type Settings struct {
 	// Name is the operator's word for the key. It may be empty, and two keys may

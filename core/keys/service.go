@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/core/audit"
 )
 
-// Config is what a Service is made of. Only Store must be set.
+// Config configures a Service. Only Store must be set.
 type Config struct {
 	// Store keeps the keys.
 	Store Store
@@ -443,7 +443,7 @@ type Rotation struct {
 	Permit func(Settings) error
 }
 
-// Rotate gives a key a new secret and returns it raw, this once. The one before
+// Rotate replaces the secret of a key and returns the new one raw, this once. The one before
 // stays good for the grace; one that was still good from a rotation before that ends now, so that at most two are.
 // ErrRevoked or ErrExpired when the key is, and an *InvalidError for what is wrong with how.
 func (s *Service) Rotate(ctx context.Context, ref string, how Rotation) (Created, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Config is what a Recorder is made of. Only Store must be set.
+// Config configures a Recorder. Only Store must be set.
 type Config struct {
 	Store Store
 	// Wait has Open and Settle return only when their entry is written: no request

@@ -100,7 +100,7 @@ type Claim struct {
 
 	// ID identifies a claim among the claims of several processes.
 	ID string
-	// Holds are what is held of the subjects' rates that are settled.
+	// Holds are the amounts held of the subjects' rates that are settled.
 	Holds [maxSubjects]Holds
 	// Starts are the beginnings of the day and the month that pay, in seconds since
 	// 1970.
@@ -114,7 +114,7 @@ type Claim struct {
 	accounts [maxSubjects]*account
 }
 
-// Holds are what is held of the rates of one subject that are settled.
+// Holds are the amounts held of one subject's rates that are settled.
 type Holds [rates - Tokens]Hold
 
 // Of is what is held of a rate that is settled.
@@ -152,7 +152,7 @@ type Figures struct {
 	Reset time.Duration
 }
 
-// Standing is where a caller stands: with each limit a minute, that of the subject with
+// Standing is what a caller has left: of each limit a minute, at the subject with
 // the least left; and with its fullest budget.
 type Standing struct {
 	Rates [rates]Figures
@@ -211,7 +211,7 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 	Asked int64
 	// After is how long to wait before another try.
 	After time.Duration
-	// Standing is where the caller stands all the same.
+	// Standing is what the caller has left, as for an admitted claim.
 	Standing Standing
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/core/amount"
 )
 
-// Limits are what a key, an owner or a model is held to. The zero value bounds nothing. All but Budgets are figures, one
+// Limits are the limits of a key, an owner or a model. The zero value bounds nothing. All but Budgets are figures, one
 // of each kind in Kinds; 0 is no bound.
 type Limits struct {
 	// RequestsPerMinute is how many requests may begin at once, and how many more in
@@ -51,7 +51,7 @@ type Amount struct {
 // Metric is what a limit counts.
 type Metric uint8
 
-// The metrics. Rates come first: Requests, of which each request takes one, and those of which it takes a part of its
+// The metrics. Rates come first: Requests, of which each request takes one, and rates of which it takes a part of its
 // Amount, which is reserved and settled. Concurrent is held while a request runs. Money has a figure for each period.
 const (
 	Requests Metric = iota

@@ -265,7 +265,7 @@ type Spend struct {
 	Cost         int64
 }
 
-// Spent reports what requests cost that began at since or later, as a ledger does: those of one key, of one owner if
+// Spent reports what requests cost that began at since or later, as a ledger does: requests of one key, of one owner if
 // keyID is empty, of all if both are. A nil Spent knows of nothing.
 type Spent func(ctx context.Context, since time.Time, keyID, owner string) ([]Spend, error)
 

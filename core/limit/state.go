@@ -44,7 +44,7 @@ func (c *Claim) Extend(cost int64) (more int64) {
 }
 
 // Grant has a claim that was not refused hold the money that it would take, as far as all budgets have it left. The states
-// are those of its subjects, in their order, without the claim.
+// are its subjects', in their order, without the claim.
 func (c *Claim) Grant(states []*State) {
 	granted := c.UpTo
 	for i := range c.Subjects {
@@ -74,7 +74,7 @@ func (c *Claim) never() *Refusal {
 	return nil
 }
 
-// Standing is where the claim's caller stands. The states are those of its subjects, in
+// Standing is what the claim's caller has left. The states are its subjects', in
 // their order; now is in microseconds.
 func (c *Claim) Standing(states []*State, now int64) Standing {
 	var standing Standing
@@ -94,7 +94,7 @@ func (c *Claim) Standing(states []*State, now int64) Standing {
 	return standing
 }
 
-// Refused returns the refusal of a claim that lasts longest, of those of its subjects'
+// Refused returns the refusal of a claim that lasts longest, of its subjects'
 // states; nil for none.
 func (c *Claim) Refused(states []*State, wall time.Time, now int64) *Refusal {
 	var worst *Refusal

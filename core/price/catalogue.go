@@ -131,7 +131,7 @@ func (c *Catalogue) Find(upstream, model string, at time.Time) (Price, bool) {
 
 // FindFirst returns the price that a query means. Rows of the upstream go before rows of any; within these
 // names before globs, and globs with more characters before others; within
-// these the rows of the terms before those of any terms, and the models' names in their order. Of the rows of a model the
+// these the rows of the terms before the rows of any terms, and the models' names in their order. Of the rows of a model the
 // latest counts that is not after the time. A row of other terms is none: what a tier costs is not what another one does.
 func (c *Catalogue) FindFirst(q Query) (Price, bool) {
 	if c == nil {

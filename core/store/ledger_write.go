@@ -252,7 +252,7 @@ type step struct {
 	entries   []*ledger.Entry
 }
 
-// errRepeated is of entries of which one statement has written some: those that
+// errRepeated says that one statement has written some of the entries: those that
 // are new give what they cost.
 var errRepeated = errors.New("some entries were written before")
 
@@ -366,7 +366,7 @@ columns:
 	return s
 }
 
-// statement is a shape's or, where enough are kept, that of the one among them that shares
+// statement is the shape's or, where enough are kept, the statement of the kept shape that shares
 // most of what it does. The caller holds mu, and no transaction, whose connection is the
 // only one.
 func (w *rowWriter) statement(ctx context.Context, s shape) (shape, *sql.Stmt, error) {

@@ -467,7 +467,7 @@ func (w *migrationWatch) during(ctx context.Context, do func(context.Context) er
 func (w *migrationWatch) watch(ctx context.Context) error {
 	tick := time.NewTicker(serverAsked)
 	defer tick.Stop()
-	// A transaction, which is of one connection: sql.DB would try others.
+	// A transaction, which keeps to one connection: sql.DB would try others.
 	return w.db.once(ctx, sql.LevelDefault, func(tx transaction) error {
 		for begun, calls := time.Now(), 0; ; {
 			select {

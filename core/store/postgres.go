@@ -61,7 +61,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 	return store, nil
 }
 
-// bound adds the settings that the URL does not have, and gives up a server that is silent for longer.
+// bound adds the settings that the URL does not have, and ends connections to a server that is silent for longer.
 func bound(config *pgx.ConnConfig) {
 	for name, value := range settings {
 		if _, ok := config.RuntimeParams[name]; !ok {
@@ -141,7 +141,7 @@ func postgresReason(config *pgx.ConnConfig, err error) error {
 		return fmt.Errorf("no answer within %s", config.ConnectTimeout)
 	}
 	if e, ok := errors.AsType[*addressError](err); ok {
-		err = e.err // whose address the caller gives
+		err = e.err // whose address the caller adds
 	}
 	text := connectionReason(err)
 	if config.Password != "" {

@@ -109,7 +109,7 @@ const insufficientPrivilege = "42501"
 var errDayChanged = errors.New("rows of the day have changed meanwhile")
 
 // dropDays drops the partitions of days that ended before a time, in microseconds since 1970, each in a
-// transaction: partitions without rows, and those of a day whose roll-ups match its rows, all
+// transaction: partitions without rows, and days whose roll-ups match their rows, all
 // of which are closed. The roll-ups are then the sums that stay, and no row is read. Other days are left to
 // pruneRows. Of several programs that prune, one does it.
 func (s ledgerStore) dropDays(ctx context.Context, before int64) (pruned int64, err error) {

@@ -378,7 +378,7 @@ func (s ledgerStore) View(ctx context.Context, do func(ledger.View) error) error
 	return s.view(ctx, func(tx transaction) error { return do(ledgerView{tx}) })
 }
 
-// view is that of the database. A partition that were dropped meanwhile would be missing from its state, since
+// view is the database's View. A partition that were dropped meanwhile would be missing from its state, since
 // a transaction sees tables as they are and rows as they were: the lock, which only that waits for,
 // is taken before the transaction has a state.
 func (s ledgerStore) view(ctx context.Context, do func(transaction) error) error {

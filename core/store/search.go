@@ -20,7 +20,7 @@ const (
 	// scanned bounds the entries that one page of a filter reads: it is what a page may take. Those of an index
 	// that are neighbours in time are neighbours in the table, too.
 	scanned = 20_000
-	// scattered is that bound where each lies elsewhere in the table: those of a key, and those of ledger_faults.
+	// scattered is that bound where each lies elsewhere in the table: the rows of a key, and of ledger_faults.
 	scattered = 5_000
 	// nearby bounds the entries that are looked through for neighbours.
 	nearby = 20_000
@@ -76,7 +76,7 @@ func searchOf(filter *ledger.Filter, after *ledger.Position, rows bool) search {
 	}
 	s.conditions, s.values, s.covered = condition(filter, s.by)
 	if rows && !s.covered {
-		// A value that nothing has must not look rare to the planner: it would read and sort all that is of the key,
+		// A value that nothing has must not look rare to the planner: it would read and sort all rows of the key,
 		// since it does not know how few entries the page may read.
 		for i, c := range s.conditions {
 			s.conditions[i] = strings.Replace(c, " = ?", " || '' = ?", 1)

@@ -179,7 +179,7 @@ func exclusively(ctx context.Context, path string, do func() error) error {
 var creating sync.Mutex
 
 // private creates an empty file that only its owner can access, or removes the rights
-// of others. SQLite gives the files it makes beside a database the same rights.
+// of others. SQLite makes the files beside a database with the same rights.
 func private(path string) error {
 	creating.Lock()
 	defer creating.Unlock()

@@ -334,7 +334,7 @@ func exactly(certificates []tls.Certificate) func(*tls.ClientHelloInfo) (*tls.Ce
 }
 
 // Client returns the configuration of one connection to a server, as of now: it is believed
-// if it is of one of the source's authorities, or of the system's if no file of them is
+// if one of the source's authorities signed it, or one of the system's if no file of them is
 // named, and shown the source's certificate if there is one.
 func (s *Source) Client(base *tls.Config) *tls.Config {
 	config, contents := base.Clone(), s.Current()
@@ -401,7 +401,7 @@ func (s *Source) First() (time.Time, bool) {
 
 const (
 	// soon is how long before its end a certificate is warned of: shorter than the time in
-	// which those of ACME are renewed, so that a warning says that renewal has failed.
+	// which ACME certificates are renewed, so that a warning says that renewal has failed.
 	soon = 14 * 24 * time.Hour
 	// warnEvery is how often a warning is repeated.
 	warnEvery = 24 * time.Hour

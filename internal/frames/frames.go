@@ -199,8 +199,8 @@ type frame struct {
 	code   uint32 // of an RST_STREAM
 }
 
-// cost is that of a peer's frame that neither opens nor resets a stream: 1 if it carries
-// nothing worth its work, as a fair part of a body is. Acknowledgements are of what was
+// cost returns the cost of a peer's frame that neither opens nor resets a stream: 1 if it carries
+// nothing worth its work, as a fair part of a body is. Acknowledgements answer what was
 // asked for.
 func (f frame) cost() int64 {
 	switch {
@@ -402,7 +402,7 @@ type streams struct {
 // opener did not wait for an answer.
 const earlyReset = 20
 
-// emptyHead is the cost of a HEADERS of fewer than smallestHead bytes: a request has two fields at least, those of
+// emptyHead is the cost of a HEADERS of fewer than smallestHead bytes: a request has two fields at least, the fields of
 // CONNECT (RFC 9113, section 8.5), each of a byte or more. It is more than an answer earns.
 const (
 	emptyHead    = 2 * fault
@@ -417,7 +417,7 @@ const (
 	largeHeadCost = 4 * fault
 )
 
-// cost is that of a HEADERS or RST_STREAM. To open a stream is free, and to reset it once,
+// cost returns the cost of a HEADERS or RST_STREAM. To open a stream is free, and to reset it once,
 // but early.
 func (s *streams) cost(f frame, now int64) int64 {
 	slot := &s.last[f.stream/2%uint32(len(s.last))]

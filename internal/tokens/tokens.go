@@ -1,8 +1,8 @@
 // Package tokens counts what a text or an image costs in tokens.
 //
 // Texts are measured with a real byte-pair tokenizer, o200k_base, whose
-// vocabulary is embedded, packed: counts are those of the models that use it and a close
-// estimate for any other. Images follow published tile rules (see image.go).
+// vocabulary is embedded, packed: counts are exact for the models that use it and a close
+// estimate for any other. Images follow published tile rules.
 //
 // The vocabulary is unpacked on the first use and never before, since it costs about
 // 30 ms and 4 MB of resident memory that a gateway without the sandbox can save.

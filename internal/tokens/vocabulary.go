@@ -425,7 +425,7 @@ func Pieces(text string) []Piece {
 // Cut returns the longest head of text that takes at most limit tokens and ends
 // with a whole character, and how many tokens that is. It does only the work of
 // the head, so that a small limit on a large text is cheap. A limit of zero or
-// less gives the empty text.
+// less returns the empty text.
 func Cut(text string, limit int) (head string, used int) {
 	end, n, kept := 0, 0, 0
 	for t := range all(text) {

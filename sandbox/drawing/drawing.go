@@ -136,7 +136,7 @@ func lighten(img *image.NRGBA, area image.Rectangle, alpha int) {
 	}
 }
 
-// Mosaic returns an image of the same size in tiles of one colour each, that of the tile's
+// Mosaic returns an image of the same size in tiles of one colour each, the colour of the tile's
 // middle. The longer side has as many tiles as stated, at least 1.
 func Mosaic(img *image.NRGBA, tiles int) *image.NRGBA {
 	bounds := img.Bounds()

@@ -14,7 +14,7 @@
 // All other metrics are genway.*. No label holds what a caller can choose: labels are
 // routes, upstreams and models of the configuration, and closed lists of words.
 //
-// Counters and histograms are recorded to a Registry, which package telemetry gives to the
+// Counters and histograms are recorded to a Registry, which package telemetry connects to the
 // readers of the SDK; gauges are the SDK's. It must not import an SDK, an exporter, or any
 // package of core or gateway, so that both can import it.
 package instrument
@@ -79,7 +79,7 @@ var (
 		Help: "Duration of calls of the gRPC contract, from edges and direct callers.", Labels: []string{"rpc.system.name", "rpc.method", "rpc.response.status_code", "error.type"}}
 )
 
-// Core records what a core does. Its methods are safe for concurrent use; those of a nil
+// Core records what a core does. Its methods are safe for concurrent use; the methods of a nil
 // Core do nothing.
 type Core struct {
 	genAI *genAI

@@ -24,7 +24,7 @@ var (
 		Help: "Streamed answers that ended before their end, by the side that cut them: caller, upstream or gateway.", Labels: []string{"protocol", "side"}}
 )
 
-// Edge records what an edge does. Its methods are safe for concurrent use; those of a nil
+// Edge records what an edge does. Its methods are safe for concurrent use; the methods of a nil
 // Edge do nothing.
 type Edge struct {
 	https             *series[httpKey, *httpSeries]

@@ -162,7 +162,7 @@ func (c *Chunks) Chunk(span trace.SpanContext, now time.Time) {
 	c.last = now
 }
 
-// used records the tokens of an operation: the counters those of all, the histograms those of
+// used records the tokens of an operation: the counters the tokens of all, the histograms the tokens of
 // operations that did not fail (gen-ai-token-metrics.md). Without any figure of the upstream
 // the convention wants a 0 of unknown modality.
 func (to *inferenceSeries) used(span trace.SpanContext, n Counts, failed bool) {
@@ -191,7 +191,7 @@ func (to *inferenceSeries) used(span trace.SpanContext, n Counts, failed bool) {
 	}
 }
 
-// add counts tokens; those of neither images nor audio are text.
+// add counts tokens; tokens of neither images nor audio are text.
 func (m *modalities) add(all, image, audio int64) {
 	if image > 0 {
 		m.image.add(image)
@@ -221,7 +221,7 @@ const (
 )
 
 // Spans counts what becomes of spans that are to be exported. Its methods are safe for concurrent use;
-// those of a nil Spans do nothing.
+// the methods of a nil Spans do nothing.
 type Spans struct{ processed, exported *series[string, *counter] }
 
 // NewSpans makes the counters. Without a registry it returns nil.

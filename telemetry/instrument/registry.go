@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Registry holds the counters and histograms of a process; package telemetry gives them to the
+// Registry holds the counters and histograms of a process; package telemetry hands them to the
 // readers of the OpenTelemetry SDK. A recording is one or two atomic additions, because the instrument
 // of each attribute set is resolved before it is recorded to; the SDK's own instruments check
 // and look up the attribute set in each call (decision 39).

@@ -5,7 +5,7 @@
 // is kept of requests that are over: what waits for the exporter is bounded by its queue.
 //
 // Contexts travel as W3C Trace Context and Baggage demand (traceparent, tracestate,
-// baggage). The package uses only the tracing API; package telemetry gives it an SDK. It
+// baggage). The package uses only the tracing API; package telemetry provides an SDK. It
 // must not import an SDK or any package of core or gateway.
 package tracing
 
@@ -41,7 +41,7 @@ const (
 	maxState   = 512
 )
 
-// Carried is what travels with a request: where it stands in its trace, and the baggage of
+// Carried is what travels with a request: its place in its trace, and the baggage of
 // its caller. The zero value is a request without either.
 type Carried struct {
 	trace.SpanContext
@@ -217,10 +217,10 @@ type Tracer struct {
 	slow    time.Duration
 }
 
-// Config is what a Tracer is made of.
+// Config configures a Tracer.
 type Config struct {
-	// Tracer is of a provider whose sampler records all spans, and whose identifiers are
-	// those of IDs. Required.
+	// Tracer comes from a provider whose sampler records all spans, and whose identifiers come
+	// from IDs. Required.
 	Tracer trace.Tracer
 	// Sampler decides at the beginning of a request.
 	Sampler Sampler

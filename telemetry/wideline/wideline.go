@@ -60,7 +60,7 @@ func New(handler slog.Handler, at time.Time, level slog.Level, message string) *
 }
 
 // Write writes the line, which must not be used afterwards. A handler must not keep its fields, as
-// slog's own do not: they are a group without a name, whose fields are written as those of the line.
+// slog's own do not: they are a group without a name, whose fields are written as the line's.
 func (l *Line) Write(ctx context.Context) {
 	if own, ok := l.handler.(Handler); ok && l.encoding != None {
 		l.end()

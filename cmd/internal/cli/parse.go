@@ -324,7 +324,7 @@ func environment() kong.Resolver {
 }
 
 // withoutEnvironment hides the variables of a flag from kong, whose own errors repeat their
-// values, and which reads them even where an argument gives the flag.
+// values, and which reads them even if an argument sets the flag.
 func withoutEnvironment(node kong.Visitable, next kong.Next) error {
 	if flag, ok := node.(*kong.Flag); ok {
 		flag.Tag.Envs = nil

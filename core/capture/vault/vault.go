@@ -45,7 +45,7 @@ const (
 	Lost    = "failed"  // the store did not take it
 )
 
-// Config is what a Vault is made of. Only Store must be set.
+// Config configures a Vault. Only Store must be set.
 type Config struct {
 	Store Store
 	// Logger gets a line when the store fails, and when it is back. Default: none.

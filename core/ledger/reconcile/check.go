@@ -77,7 +77,7 @@ func (c *Checked) sumf(format string, args ...any) {
 
 // Check holds a ledger against itself, a day at a time, each in one state of the store: each
 // entry makes sense, costs are what their prices make of the usage, and the sums that reports
-// are made of, and the reports, are those of the entries and of what was pruned. Then no
+// are made of, and the reports, match the entries and what was pruned. Then no
 // request of a dead process is open, none has several rows, and what budgets go on from is what requests cost.
 func Check(ctx context.Context, what Checking) (*Checked, error) {
 	c := what.From
@@ -350,7 +350,7 @@ func same(a, b ledger.Row) bool {
 		sameFirstEvents(a, b)
 }
 
-// sameFirstEvents compares times to first events where both rows have those of all their requests:
+// sameFirstEvents compares times to first events where both rows have the times of all their requests:
 // sums that an older version made have none.
 func sameFirstEvents(a, b ledger.Row) bool {
 	if a.FirstEvents.Known > a.Requests || b.FirstEvents.Known > b.Requests {

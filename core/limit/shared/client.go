@@ -162,7 +162,7 @@ func (c *client) run(ctx context.Context, args ...any) (any, error) {
 // probe asks whether the server counts: it counts a request and a place, by limits far above them.
 // That is refused by replicas, by nodes that do not have the keys, while a Cluster is down, by a server
 // whose memory is full, and for a user who lacks a command. The names expire. The request is taken by
-// itself: a server whose memory is full lets a script go on that has written, as that of a place does
+// itself: a server whose memory is full lets a script go on that has written, as the script of a place does
 // before it takes anything.
 func (c *client) probe(ctx context.Context) error {
 	if _, err := reserveScript.run(ctx, c, []string{c.key}, "probe", probeLease.Microseconds(), "rate", unreached, 1); err != nil {

@@ -1,7 +1,7 @@
 // Package shared implements limit.Store on Redis or Valkey, for cores that count limits together.
 // A claim is taken by one script, from all its limits or from none; each
 // question is one round trip, and by the server's clock, so that cores need not agree on
-// the time but for the day. What a core holds it holds by leases: those of a core that
+// the time but for the day. A core holds claims by leases: the leases of a core that
 // died come back.
 //
 // What was spent of a budget is kept by process, as a sum that only grows. Each report of a process is the whole sum, and the
@@ -32,7 +32,7 @@ import (
 	"github.com/genway/genway/core/limit/shared/endpoint"
 )
 
-// Config is what a Store is made of. Only URL must be set.
+// Config configures a Store. Only URL must be set.
 type Config struct {
 	// URL is the server's, as package endpoint reads it: redis://HOST:PORT/DB, rediss://,
 	// redis+sentinel://, redis+cluster://, unix:///PATH.

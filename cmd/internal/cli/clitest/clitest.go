@@ -80,7 +80,7 @@ func Run(t *testing.T, file string, program func() cli.Program) {
 	}
 }
 
-// fields are those of a command, and of the structs that lend theirs.
+// fields are the fields of a command, and of the structs that it embeds.
 func fields(v reflect.Value) string {
 	var b strings.Builder
 	for i := range v.NumField() {
