@@ -1,12 +1,18 @@
 package fit
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
 )
 
 // Request is Unplaced, Tools, Validated and History.
@@ -66,4 +72,294 @@ func demanded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) boo
 			name := t.GetFunction().GetName() + t.GetCustom().GetName()
 			return !Hosted(t, protocol) && (len(names) == 0 || slices.Contains(names, name))
 		})
+}
+
+// deepest is how deep a schema of a strict function may nest objects and arrays, for the
+// vendor that takes the least.
+const deepest = 5
+
+// strictTypes are the types of values that strict schemas may have.
+var strictTypes = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
+
+// takesStrict reports whether every vendor's strict mode takes the schema of a function's
+// parameters. A schema in doubt is not taken, since the vendor would refuse the call.
+func takesStrict(schema string) bool {
+	s, ok := readSchema(jsontext.Value(schema))
+	return ok && len(s.types) == 1 && s.types[0] == "object" && s.AnyOf == nil && s.fits(0)
+}
+
+// strictSchema has the keywords that all strict modes take; another one is an error.
+type strictSchema struct {
+	Type                 jsontext.Value            `json:"type"`
+	Title                string                    `json:"title"`
+	Description          string                    `json:"description"`
+	Properties           map[string]jsontext.Value `json:"properties"`
+	Required             []string                  `json:"required"`
+	AdditionalProperties *bool                     `json:"additionalProperties"`
+	Items                jsontext.Value            `json:"items"`
+	AnyOf                []jsontext.Value          `json:"anyOf"`
+	Enum                 []jsontext.Value          `json:"enum"`
+	Const                jsontext.Value            `json:"const"`
+	types                []string
+}
+
+func readSchema(raw jsontext.Value) (*strictSchema, bool) {
+	s := new(strictSchema)
+	if raw.Kind() != '{' || json.Unmarshal(raw, s, json.RejectUnknownMembers(true)) != nil {
+		return nil, false
+	}
+	switch s.Type.Kind() {
+	case '"':
+		s.types = make([]string, 1)
+		return s, json.Unmarshal(s.Type, &s.types[0]) == nil
+	case '[':
+		return s, json.Unmarshal(s.Type, &s.types) == nil
+	}
+	return s, s.Type == nil
+}
+
+// fits reports whether every object has all its properties and no others, and every value
+// one of the types, or one of several schemas.
+func (s *strictSchema) fits(depth int) bool {
+	if depth > deepest || len(s.types) == 0 && len(s.AnyOf) == 0 {
+		return false
+	}
+	object := slices.Contains(s.types, "object")
+	closed := s.AdditionalProperties != nil && !*s.AdditionalProperties
+	if object != closed || !object && (s.Properties != nil || s.Required != nil || s.AdditionalProperties != nil) ||
+		slices.Contains(s.types, "array") != (s.Items != nil) {
+		return false
+	}
+	for _, t := range s.types {
+		if !slices.Contains(strictTypes, t) {
+			return false
+		}
+	}
+	if len(s.Required) != len(s.Properties) {
+		return false
+	}
+	within := slices.Clone(s.AnyOf)
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			return false
+		}
+		within = append(within, p)
+	}
+	if s.Items != nil {
+		within = append(within, s.Items)
+	}
+	return !slices.ContainsFunc(within, func(raw jsontext.Value) bool {
+		in, ok := readSchema(raw)
+		return !ok || !in.fits(depth+1)
+	})
+}
+
+// maxStrict is how many strict tools a request of the messages protocol may have.
+const maxStrict = 20
+
+// Validated carries generateContent's mode VALIDATED, which is AUTO with arguments that keep
+// to their schemas (SDK: FunctionCallingConfigModeValidated). Other protocols hold arguments
+// to the schemas of strict functions alone: the functions whose schemas the vendors' strict
+// modes take are made strict, and the mode is named as lost where one is left.
+func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) *genwayv1.GenerateTextRequest {
+	c := req.GetToolChoice()
+	if c.GetNativeMode() != "VALIDATED" || c.GetMode() != genwayv1.ToolChoice_MODE_AUTO || protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		return req
+	}
+	out := codec.Shared(req)
+	out.Tools = slices.Clone(req.GetTools())
+	strict, lost := 0, false
+	for i, t := range out.Tools {
+		f := t.GetFunction()
+		if f == nil {
+			continue
+		}
+		full := protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && strict >= maxStrict
+		if f.Strict == nil && !full && takesStrict(f.GetParametersJson()) {
+			out.Tools[i] = strictly(t)
+		}
+		if out.Tools[i].GetFunction().GetStrict() {
+			strict++
+		} else {
+			lost = true
+		}
+	}
+	if lost {
+		losses.Add("tool_choice.native_mode", "the upstream holds arguments to the schemas of strict tools alone")
+	}
+	return out
+}
+
+// strictly is the function tool, strict.
+func strictly(t *genwayv1.Tool) *genwayv1.Tool {
+	tool, f := codec.Shared(t), codec.Shared(t.GetFunction())
+	f.Strict = new(true)
+	tool.Kind = &genwayv1.Tool_Function{Function: f}
+	return tool
+}
+
+// allows reports whether a name keeps to the rule.
+func (r NameRule) allows(name string) bool {
+	if len(name) > r.Longest {
+		return false
+	}
+	for i, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		case c >= '0' && c <= '9', c == '-':
+			if i == 0 && r.Lettered {
+				return false
+			}
+		case i > 0 && strings.IndexByte(r.More, c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Names returns the tools of one request names that the upstream's vendor takes, and the
+// calls in its answer the names that the caller gave. Nil changes nothing. Not for
+// concurrent use.
+type Names struct {
+	rule NameRule
+	// sent has the names to send by those of the caller, and given is its inverse.
+	sent, given map[string]string
+}
+
+// NewNames returns nil where the rule allows all names of the request.
+func NewNames(req *genwayv1.GenerateTextRequest, rule NameRule) *Names {
+	if rule.Longest == 0 {
+		return nil
+	}
+	fits := true
+	eachName(req, func(name string) { fits = fits && rule.allows(name) })
+	if fits {
+		return nil
+	}
+	n := &Names{rule: rule, sent: map[string]string{}, given: map[string]string{}}
+	eachName(req, func(name string) {
+		if name != "" && rule.allows(name) {
+			n.given[name] = name // which no other may get
+		}
+	})
+	eachName(req, n.add)
+	return n
+}
+
+// eachName calls do with all names of tools in a request: offered, chosen, called, and of
+// results.
+func eachName(req *genwayv1.GenerateTextRequest, do func(name string)) {
+	for _, t := range req.GetTools() {
+		do(t.GetFunction().GetName())
+		do(t.GetCustom().GetName())
+	}
+	for _, name := range req.GetToolChoice().GetNames() {
+		do(name)
+	}
+	for _, m := range req.GetMessages() {
+		for _, p := range m.GetParts() {
+			do(p.GetToolCall().GetName())
+			do(p.GetToolResult().GetName())
+		}
+	}
+}
+
+// add finds a name to send: as much of the caller's as can be read, and a hash of all of it.
+func (n *Names) add(name string) {
+	if _, known := n.sent[name]; known || n.rule.allows(name) {
+		return
+	}
+	for try := 0; ; try++ {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d/%s", try, name)
+		tail := fmt.Sprintf("_%016x", h.Sum64())
+		head := codec.LegibleName(name)
+		sent := head[:min(len(head), n.rule.Longest-len(tail))] + tail
+		if _, taken := n.given[sent]; !taken {
+			n.sent[name], n.given[sent] = sent, name
+			return
+		}
+	}
+}
+
+// Request returns the request with the names to send. req is not changed.
+func (n *Names) Request(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
+	if n == nil {
+		return req
+	}
+	out := codec.Shared(req)
+	out.Tools, _ = codec.Rewritten(req.GetTools(), func(_ int, t *genwayv1.Tool) *genwayv1.Tool { return n.tool(t) })
+	if names := req.GetToolChoice().GetNames(); len(names) > 0 {
+		out.ToolChoice = proto.CloneOf(req.ToolChoice)
+		for i, name := range names {
+			out.ToolChoice.Names[i] = n.name(name)
+		}
+	}
+	out.Messages, _ = codec.RewrittenParts(req.GetMessages(), func(_, _ int, p *genwayv1.Part) *genwayv1.Part { return n.part(p) })
+	return out
+}
+
+func (n *Names) name(given string) string {
+	if sent, ok := n.sent[given]; ok {
+		return sent
+	}
+	return given
+}
+
+// tool returns a tool with the name to send; nil where it stays.
+func (n *Names) tool(t *genwayv1.Tool) *genwayv1.Tool {
+	sent, ok := n.sent[t.GetFunction().GetName()+t.GetCustom().GetName()]
+	if !ok {
+		return nil
+	}
+	out := proto.CloneOf(t)
+	if f := out.GetFunction(); f != nil {
+		f.Name = sent
+	} else {
+		out.GetCustom().Name = sent
+	}
+	return out
+}
+
+// part returns a call or a result with the name to send; nil where it stays.
+func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
+	if sent, ok := n.sent[p.GetToolCall().GetName()]; ok {
+		return codec.WithCall(p, func(call *genwayv1.ToolCall) { call.Name = sent })
+	}
+	if sent, ok := n.sent[p.GetToolResult().GetName()]; ok {
+		return codec.WithResult(p, func(result *genwayv1.ToolResult) { result.Name = sent })
+	}
+	return nil
+}
+
+// Response gives the calls of a unary answer the caller's names, in place.
+func (n *Names) Response(resp *genwayv1.GenerateTextResponse) {
+	if n == nil {
+		return
+	}
+	for _, c := range resp.GetCandidates() {
+		for _, p := range c.GetParts() {
+			if given, ok := n.given[p.GetToolCall().GetName()]; ok {
+				p.GetToolCall().Name = given
+			}
+		}
+	}
+}
+
+// Events does so for those of a stream.
+func (n *Names) Events(events []*genwayv1.StreamGenerateTextResponse) []*genwayv1.StreamGenerateTextResponse {
+	if n == nil {
+		return events
+	}
+	out, _ := codec.Rewritten(events, func(_ int, ev *genwayv1.StreamGenerateTextResponse) *genwayv1.StreamGenerateTextResponse {
+		given, ok := n.given[ev.GetPartStarted().GetPart().GetToolCall().GetName()]
+		if !ok {
+			return nil
+		}
+		own := proto.CloneOf(ev) // its decoder may look at it again
+		own.GetPartStarted().Part.GetToolCall().Name = given
+		return own
+	})
+	return out
 }

@@ -28,7 +28,7 @@ var allowed = map[string]struct {
 	"codec/stop.go":                     {8, "the table of ends has a column for each protocol, and the codecs that read it are below the table of protocols"},
 	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
 	"codec/fit/unplaced.go":             {5, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
-	"codec/fit/validated.go":            {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
+	"codec/fit/tools.go":                {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
 	"core/references.go":                {3, "references to items are read by the codec of responses alone"},
 	"core/route/attempt.go":             {2, "a maximum of tokens has two members in chat completions alone; references to items are those of responses"},
 	"core/items/keeper.go":              {1, "the items that are kept are those of responses alone"},
@@ -47,7 +47,7 @@ var homes = []string{
 
 // otherWords are files in which a word that is also a protocol's name means something else.
 var otherWords = map[string]string{
-	"codec/fit/blanks.go":               "a field of the contract",
+	"codec/fit/text.go":                 "a field of the contract",
 	"codec/fit/history.go":              "a field of the contract",
 	"codec/fit/unplaced.go":             "a field of the contract",
 	"core/keys/group.go":                "groups of keys",
