@@ -58,13 +58,15 @@ func (r *Router) GenerateText(ctx context.Context, req *deferred.Request) (*genw
 // StreamGenerateText asks the targets in turn until an answer has begun.
 func (r *Router) StreamGenerateText(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	return stream(ctx, r, &generateText, req, upstream.Upstream.StreamGenerateText, send, func(ev *genwayv1.StreamGenerateTextResponse) step {
-		s := step{ping: ev.GetPing() != nil}
-		if started := ev.GetStarted(); started != nil {
-			s.losses = &started.Losses
-		} else if completed := ev.GetCompleted(); completed != nil {
-			s.completed, s.losses = true, &completed.Losses
+		switch p := ev.GetPayload().(type) {
+		case *genwayv1.StreamGenerateTextResponse_Started:
+			return step{losses: &p.Started.Losses}
+		case *genwayv1.StreamGenerateTextResponse_Completed:
+			return step{losses: &p.Completed.Losses, completed: true}
+		case *genwayv1.StreamGenerateTextResponse_Ping:
+			return step{ping: true}
 		}
-		return s
+		return step{}
 	})
 }
 
@@ -76,13 +78,15 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 // StreamGenerateImage asks the targets in turn until an answer has begun.
 func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
 	return stream(ctx, r, &generateImage, req, upstream.Upstream.StreamGenerateImage, send, func(ev *genwayv1.StreamGenerateImageResponse) step {
-		s := step{ping: ev.GetPing() != nil}
-		if started := ev.GetStarted(); started != nil {
-			s.losses = &started.Losses
-		} else if completed := ev.GetCompleted(); completed != nil {
-			s.completed, s.losses = true, &completed.Losses
+		switch p := ev.GetPayload().(type) {
+		case *genwayv1.StreamGenerateImageResponse_Started:
+			return step{losses: &p.Started.Losses}
+		case *genwayv1.StreamGenerateImageResponse_Completed:
+			return step{losses: &p.Completed.Losses, completed: true}
+		case *genwayv1.StreamGenerateImageResponse_Ping:
+			return step{ping: true}
 		}
-		return s
+		return step{}
 	})
 }
 
@@ -177,7 +181,11 @@ func stream[Q, A, E any](ctx context.Context, r *Router, o *operation[Q, A], req
 			if !s.ping {
 				record.Chunk()
 			}
-			return a.drain.sent(send(ev), s.completed)
+			err := send(ev)
+			if err == nil && !s.completed {
+				return nil
+			}
+			return a.drain.sent(err, s.completed)
 		})
 	})
 }
