@@ -227,23 +227,23 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 }
 
 // usage counts a request and its answer. An empty answer may have used nothing, if its upstream reports that.
-func (req textRequest) usage(a *admission, r ledger.Result) (usage ledger.Usage, ok bool) {
-	usage = r.Usage
-	if r.UsageSource == ledger.Estimated && !a.complete {
+func (r textRequest) usage(a *admission, result ledger.Result) (usage ledger.Usage, ok bool) {
+	usage = result.Usage
+	if result.UsageSource == ledger.Estimated && !a.complete {
 		if a.record.Usage == nil {
-			usage = a.inputUsage(req)
+			usage = a.inputUsage(r)
 		}
 		usage.Output = max(usage.Output, int64(a.flow/bytesPerToken))
 		return usage, true
 	}
 	output := a.answerTokens()
 	switch {
-	case r.UsageSource == ledger.Rejected:
-		usage = a.inputUsage(req)
+	case result.UsageSource == ledger.Rejected:
+		usage = a.inputUsage(r)
 	case output == 0 && a.record.Usage != nil:
 		return usage, false
 	case usage.Input == 0:
-		usage = a.inputUsage(req)
+		usage = a.inputUsage(r)
 	}
 	usage.Output = output
 	return usage, true
