@@ -2,9 +2,9 @@
 // runs the codecs, the router and the adapter that requests run through, with a transport that
 // keeps what it is given and sends nothing.
 //
-// Where a member arrives is found by experiment: the member is changed, and what differs in
-// the upstream's body is what it has become. So it holds for every protocol, rule and override
-// without any of them knowing of it. The package must not import the gateway or a store.
+// What became of a setting is read from its table (codec/setting). Where another member arrives is
+// found by experiment: the member is changed, and what differs in the upstream's body is what it
+// has become. The package must not import the gateway or a store.
 package explain
 
 import (

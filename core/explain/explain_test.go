@@ -75,6 +75,27 @@ func TestWordsOfTheProtocol(t *testing.T) {
 	}
 }
 
+// What the table of settings says of a member needs no other value of it: each other one is refused, or two members have
+// the same.
+func TestSettingsAreReadFromTheirTable(t *testing.T) {
+	const hi = `{"model":"any","messages":[{"role":"user","content":"Hi"}],`
+	for name, c := range map[string]struct {
+		to, body, path, arrives string
+		fate                    adminv1.Fate
+	}{
+		"one of two":    {"responses", hi + `"max_tokens":6,"max_completion_tokens":6}`, "max_tokens", "max_output_tokens", adminv1.Fate_FATE_MAPPED},
+		"a format":      {"messages", hi + `"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}`, "response_format.type", "output_config.format.type", adminv1.Fate_FATE_MAPPED},
+		"a strict one":  {"messages", hi + `"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}`, "response_format.json_schema.strict", "", adminv1.Fate_FATE_IMPLIED},
+		"its own words": {"responses", hi + `"reasoning_effort":"low"}`, "reasoning_effort", "reasoning.effort", adminv1.Fate_FATE_MAPPED},
+	} {
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: c.to, Body: []byte(c.body)})
+		m := fates(resp.GetMembers())[c.path]
+		if err != nil || m.GetFate() != c.fate || c.arrives != "" && !slices.Contains(m.GetArrives(), c.arrives) {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+}
+
 // Each member is said to be what the upstream's body shows it to be.
 func TestExplain(t *testing.T) {
 	e := explainer(t)

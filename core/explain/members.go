@@ -247,8 +247,8 @@ func shown(value []byte) string {
 // settings explains the members of a caller's request that are settings, by their table.
 type settings struct{ caller, target *protocol.Protocol }
 
-// explain says what became of a leaf, which the losses do not name, if it is a setting whose members have
-// generated code; false for another leaf. plainly has the receiver's values without overrides, and
+// explain says what became of a leaf, which the losses do not name, if it is a setting whose member says what
+// became of it; false for another leaf. plainly has the receiver's values without overrides, and
 // configured is why an override changes the setting, if one does.
 func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map[string][]byte, configured string) bool {
 	if s == nil {
@@ -261,10 +261,12 @@ func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map
 	if m.Rule = ruleCodec; configured != "" {
 		m.Rule = ruleOverride
 	}
-	place := row.Of(s.target.ID)
+	own, place := row.Of(s.caller.ID), row.Of(s.target.ID)
+	byHand := own.ByHand || place.ByHand
 	for member := range strings.SplitSeq(place.Member, "|") {
 		value, there := sent[member+below]
-		if !there || place.Member == "" {
+		// Where codecs have code of their own only the same value is known to be this one's.
+		if !there || place.Member == "" || byHand && !bytes.Equal(plainly[member+below], l.value) {
 			continue
 		}
 		m.Fate, m.Arrives, m.ArrivedJson, m.Reason = adminv1.Fate_FATE_MAPPED, []string{member + below}, shown(value), configured
@@ -276,7 +278,7 @@ func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map
 	switch value := string(l.value); {
 	case configured != "":
 		m.Fate, m.Reason = adminv1.Fate_FATE_LOST, configured
-	case value == row.Neutral, value == "null", value == `""`:
+	case value == row.Neutral && !own.ByHand, value == "null", value == `""`:
 		m.Fate, m.Reason = adminv1.Fate_FATE_IMPLIED, "it says what is so without it"
 	case value == place.Implied:
 		m.Fate, m.Reason = adminv1.Fate_FATE_IMPLIED, place.ImpliedBy
@@ -286,8 +288,11 @@ func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map
 	return true
 }
 
-// of returns the setting that a leaf of the caller's body is, or is an element of, and the path below
-// its member.
+// conversation are the fields of a request that are no settings, though their table has their names.
+var conversation = []string{"model", "messages", "tools", "compact"}
+
+// of returns the setting that a leaf of the caller's body is, or is an element of, and the path below its
+// member. What is in a member of another shape than the field's is left to be tried out.
 func (s *settings) of(path string) (row *setting.Setting, below string) {
 	for _, column := range setting.Columns() {
 		if column.Protocol != s.caller.ID {
@@ -295,12 +300,12 @@ func (s *settings) of(path string) (row *setting.Setting, below string) {
 		}
 		for i := range column.Settings {
 			row := &column.Settings[i]
-			if row.Of(s.caller.ID).ByHand || row.Of(s.target.ID).ByHand {
-				continue
-			}
-			members := strings.Split(row.Of(s.caller.ID).Member, "|")
-			if at := slices.IndexFunc(members, func(member string) bool { return member != "" && within(path, member) }); at >= 0 {
-				return row, path[len(members[at]):]
+			own := row.Of(s.caller.ID)
+			byHand := own.ByHand || row.Of(s.target.ID).ByHand
+			for member := range strings.SplitSeq(own.Member, "|") {
+				if member != "" && within(path, member) && (path == member || !byHand) && !slices.Contains(conversation, row.Field) {
+					return row, path[len(member):]
+				}
 			}
 		}
 	}
