@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"sync"
@@ -53,9 +54,7 @@ var namesOf = sync.OnceValue(func() map[genwayv1.Protocol]*fieldNames {
 		if Of(column.Protocol).Images {
 			n.answer = map[string]string{"images": "data", "images[]": "data[]", "usage": "usage"}
 		} else {
-			for field, name := range of(setting.Lists) {
-				n.request[field] = name
-			}
+			maps.Copy(n.request, of(setting.Lists))
 		}
 		if s, ok := Of(column.Protocol).Codec.(interface{ Spelled(name string) string }); ok {
 			n.spelled, n.camel = s.Spelled, true

@@ -13,7 +13,7 @@ const Itself = "."
 
 // Of is what a protocol calls a field; empty for no name of its own.
 func (m *Member) Of(protocol genwayv1.Protocol) string {
-	switch protocol {
+	switch protocol { //nolint:exhaustive // no other protocol has conversations
 	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
 		return m.Chat
 	case genwayv1.Protocol_PROTOCOL_RESPONSES:

@@ -5,7 +5,6 @@ const (
 	noPlace         = "the target protocol has no place for it"
 	noPlaceMessages = "the messages protocol has no place for it"
 	noMemberChat    = "chat completions has no such member"
-	cannotAsk       = "the upstream this model is routed to cannot do this"
 )
 
 // at is a member that has the field's value.
@@ -19,10 +18,11 @@ func lost(reason string) Place { return Place{Lost: reason} }
 // lostByHand is lost under conditions that the codec knows.
 func lostByHand(reason string) Place { return Place{Lost: reason, ByHand: true} }
 
-func refused(reason string) Place { return Place{Refused: reason} }
+// refused is refused wherever an answer depends on it.
+var refused = Place{Refused: "the upstream this model is routed to cannot do this"}
 
 func (p Place) typed(goType string) Place                 { p.Type = goType; return p }
-func (p Place) min(n int64) Place                         { p.Min = n; return p }
+func (p Place) positive() Place                           { p.Min = 1; return p }
 func (p Place) max(n float64, over string) Place          { p.Max, p.OverMax = n, over; return p }
 func (p Place) bits32(over string) Place                  { p.Over32 = over; return p }
 func (p Place) upper() Place                              { p.Upper = true; return p }
@@ -31,8 +31,6 @@ func (p Place) words(of map[string]string) Place          { p.Words = of; return
 func (p Place) noWords(why string, words ...string) Place { p.NoWord, p.NoWords = why, words; return p }
 
 func (p Place) implied(value, why string) Place { p.Implied, p.ImpliedBy = value, why; return p }
-
-func number(n float64) *float64 { return &n }
 
 // openaiTiers are OpenAI's words for the default tier of the other vendors.
 var openaiTiers = map[string]string{"standard_only": "default", "standard": "default"}
@@ -54,24 +52,24 @@ var texts = []Setting{
 		Chat:  byHand("tools|functions"), Responses: byHand("tools"), Messages: byHand("tools"), GenerateContent: byHand("tools"),
 	},
 	{
-		Field: "max_output_tokens", May: Drop | Set, Min: number(1),
+		Field: "max_output_tokens", May: Drop | Set, Min: new(1.0),
 		Chat:            byHand("max_completion_tokens|max_tokens"), // two names for one number
-		Responses:       at("max_output_tokens").min(1).echo("null"),
+		Responses:       at("max_output_tokens").positive().echo("null"),
 		Messages:        byHand("max_tokens"), // required
-		GenerateContent: at("generationConfig.maxOutputTokens").min(1),
+		GenerateContent: at("generationConfig.maxOutputTokens").positive(),
 	},
 	{
-		Field: "sampling.temperature", May: Drop | Set | Refuse, Min: number(0), Max: number(2),
+		Field: "sampling.temperature", May: Drop | Set | Refuse, Min: new(0.0), Max: new(2.0),
 		Chat: at("temperature"), Responses: at("temperature").echo("1"),
 		Messages:        at("temperature").max(1, "temperatures end at 1 in the messages protocol"),
 		GenerateContent: at("generationConfig.temperature"),
 	},
 	{
-		Field: "sampling.top_p", May: Drop | Set | Refuse, Min: number(0), Max: number(1),
+		Field: "sampling.top_p", May: Drop | Set | Refuse, Min: new(0.0), Max: new(1.0),
 		Chat: at("top_p"), Responses: at("top_p").echo("1"), Messages: at("top_p"), GenerateContent: at("generationConfig.topP"),
 	},
 	{
-		Field: "sampling.top_k", May: Drop | Set | Refuse, Min: number(0),
+		Field: "sampling.top_k", May: Drop | Set | Refuse, Min: new(0.0),
 		Chat: lost(noMemberChat), Responses: lost(noPlace), Messages: at("top_k"), GenerateContent: at("generationConfig.topK"),
 	},
 	{
@@ -80,20 +78,20 @@ var texts = []Setting{
 		GenerateContent: at("generationConfig.seed").bits32("the target protocol takes seeds of 32 bits"),
 	},
 	{
-		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Min: number(-2), Max: number(2),
+		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Min: new(-2.0), Max: new(2.0),
 		Chat: at("frequency_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.frequencyPenalty"),
 	},
 	{
-		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Min: number(-2), Max: number(2),
+		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Min: new(-2.0), Max: new(2.0),
 		Chat: at("presence_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.presencePenalty"),
 	},
 	{
-		Field: "sampling.candidate_count", May: Drop | Set | Refuse, Min: number(1), Neutral: "1",
-		Chat: at("n").min(1), Responses: refused(cannotAsk), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.candidateCount").min(1),
+		Field: "sampling.candidate_count", May: Drop | Set | Refuse, Min: new(1.0), Neutral: "1",
+		Chat: at("n").positive(), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.candidateCount").positive(),
 	},
 	{
 		Field: "sampling.logprobs", May: Drop | Refuse, Neutral: "false",
-		Chat: at("logprobs"), Responses: byHand("include"), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.responseLogprobs"),
+		Chat: at("logprobs"), Responses: byHand("include"), Messages: refused, GenerateContent: at("generationConfig.responseLogprobs"),
 	},
 	{
 		Field: "sampling.top_logprobs", May: Drop | Refuse, Neutral: "0",
@@ -102,7 +100,7 @@ var texts = []Setting{
 	{
 		Field: "stop_sequences", May: Drop | Set | Refuse,
 		Chat:      at("stop").typed("stopList"), // one, or a list
-		Responses: refused(cannotAsk), Messages: at("stop_sequences"), GenerateContent: at("generationConfig.stopSequences"),
+		Responses: refused, Messages: at("stop_sequences"), GenerateContent: at("generationConfig.stopSequences"),
 	},
 	{
 		Field: "tool_choice",
@@ -158,7 +156,7 @@ var texts = []Setting{
 		GenerateContent: byHand("generationConfig.thinkingConfig.thinkingLevel"),
 	},
 	{
-		Field: "thinking.budget_tokens", May: Drop | Set, Min: number(-1), Doc: "Tokens to think with; 0 is none, -1 lets the model decide.",
+		Field: "thinking.budget_tokens", May: Drop | Set, Min: new(-1.0), Doc: "Tokens to think with; 0 is none, -1 lets the model decide.",
 		Chat: lostByHand("chat completions has an effort in its place"), Responses: lost("the target protocol has efforts instead of budgets"),
 		Messages: byHand("thinking.budget_tokens"), GenerateContent: byHand("generationConfig.thinkingConfig.thinkingBudget"),
 	},
@@ -178,7 +176,7 @@ var texts = []Setting{
 	},
 	{
 		Field: "modalities", May: Drop, Neutral: `["text"]`,
-		Chat: at("modalities"), Responses: refused(cannotAsk), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.responseModalities").upper(),
+		Chat: at("modalities"), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.responseModalities").upper(),
 	},
 	{
 		Field: "audio_output",
@@ -230,12 +228,12 @@ var images = []Setting{
 	{Field: "model", Images: byHand("model")},
 	{Field: "prompt", Images: byHand("prompt")},
 	{Field: "images"},
-	{Field: "count", May: Drop | Set, Min: number(1), Doc: "Of images.", Images: at("n").min(1)},
+	{Field: "count", May: Drop | Set, Min: new(1.0), Doc: "Of images.", Images: at("n").positive()},
 	{Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Images: at("size")},
 	{Field: "quality", May: Drop | Set, Images: at("quality")},
 	{Field: "output_format", May: Drop | Set, Doc: "Of images: png, jpeg, webp.", Images: at("output_format")},
 	{Field: "background", May: Drop | Set, Images: at("background")},
-	{Field: "output_compression", May: Drop | Set, Min: number(0), Max: number(100), Images: at("output_compression")},
+	{Field: "output_compression", May: Drop | Set, Min: new(0.0), Max: new(100.0), Images: at("output_compression")},
 	{Field: "moderation", May: Drop | Set, Images: at("moderation")},
 	{Field: "style", May: Drop | Set, Images: at("style")},
 	{Field: "partial_images", Images: byHand("partial_images")},
