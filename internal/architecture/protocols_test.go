@@ -51,6 +51,7 @@ var otherWords = map[string]string{
 	"codec/fit/history.go":              "a field of the contract",
 	"codec/fit/unplaced.go":             "a field of the contract",
 	"core/keys/group.go":                "groups of keys",
+	"core/explain/members.go":           "a field of the contract",
 	"core/service.go":                   "a field of the contract",
 	"core/ledger/entry.go":              "a column of the ledger",
 	"core/price/write.go":               "a member of the prices",
