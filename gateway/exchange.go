@@ -12,6 +12,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway/cores"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
@@ -245,7 +246,22 @@ func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts .
 	x.record.awaited(x.record.begun)
 	x.record.answered(err)
 	x.writeAnswerHeaders(*header)
+	if err == nil {
+		err = checkAnswer(out, x.endpoint.protocol.ID)
+	}
 	return err
+}
+
+// checkAnswer returns an error for an answer to a caller of the protocol that breaks the contract. Of Marshal
+// the runtime would log it for each request.
+func checkAnswer(answer any, caller genwayv1.Protocol) error {
+	switch answer := answer.(type) {
+	case *genwayv1.GenerateTextResponse:
+		return codec.CheckAnswer(answer, caller)
+	case *genwayv1.GenerateImageResponse:
+		return images.CheckAnswer(answer)
+	}
+	return nil
 }
 
 // headerIn returns the destination of the header in the options, as the runtime's have one;

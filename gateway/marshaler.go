@@ -84,7 +84,7 @@ type operation struct {
 	// decode reads the body of a request, which wire has, into its message, which takes wire; nil for a request without
 	// a body.
 	decode func(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error)
-	// encode checks an answer and writes its body; nil for an operation that streams.
+	// encode writes the body of an answer; nil for an operation that streams.
 	encode func(x *exchange, c codec.Codec, answer proto.Message) ([]byte, error)
 	// has reports whether a protocol has the operation, which what describes; nil is always.
 	has  func(codec.Codec) bool
@@ -144,9 +144,6 @@ func decodeText(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.M
 }
 
 func encodeText(x *exchange, c codec.Codec, resp *genwayv1.GenerateTextResponse) ([]byte, error) {
-	if err := codec.CheckAnswer(resp, x.endpoint.protocol.ID); err != nil {
-		return nil, err
-	}
 	resp.Model = x.modelOf(resp.Model)
 	resp.CreateTime, resp.Usage = dated(resp.CreateTime), codec.ShownUsage(resp.Usage)
 	return c.EncodeResponse(resp, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
@@ -190,9 +187,6 @@ func decodeDrawing(x *exchange, _ codec.Codec, wire *genwayv1.WireMessage) (prot
 }
 
 func encodeDrawing(x *exchange, _ codec.Codec, resp *genwayv1.GenerateImageResponse) ([]byte, error) {
-	if err := images.CheckAnswer(resp); err != nil {
-		return nil, err
-	}
 	resp.CreateTime, resp.Usage = dated(resp.CreateTime), codec.ShownUsage(resp.Usage)
 	return images.Codec{}.EncodeResponse(resp, &x.losses)
 }

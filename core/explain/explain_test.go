@@ -32,11 +32,16 @@ func explainer(t *testing.T) *explain.Explainer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	thinks, err := override.New(override.Rules{Set: map[string]any{"effort": "high"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
-	messages, chat := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	messages, chat, gemini := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
 	return &explain.Explainer{Router: route.New([]route.Route{
 		{Model: "m", Targets: []route.Target{{Name: "claude", Protocol: messages, Upstream: at(messages), Model: "claude-x", Overrides: changes}}, Fallback: []route.Target{{Name: "spare", Protocol: chat, Upstream: at(chat)}}},
 		{Model: "c", Targets: []route.Target{{Name: "chat", Protocol: chat, Upstream: at(chat)}}},
+		{Model: "e", Targets: []route.Target{{Name: "gemini", Protocol: gemini, Upstream: at(gemini), Overrides: thinks}}},
 		{Model: "s", Targets: []route.Target{{Name: "sandbox", Upstream: embedded}}},
 	})}
 }
@@ -93,6 +98,16 @@ func TestSettingsAreReadFromTheirTable(t *testing.T) {
 		if err != nil || m.GetFate() != c.fate || c.arrives != "" && !slices.Contains(m.GetArrives(), c.arrives) {
 			t.Errorf("%s: %v, %v", name, m, err)
 		}
+	}
+}
+
+// A setting of another shape at the upstream, which the target's configuration sets, is not lost: another value arrives.
+func TestSettingsThatAreSetAreChanged(t *testing.T) {
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"e","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low"}`)})
+	all := fates(resp.GetMembers())
+	const arrives = "generationConfig.thinkingConfig.thinkingLevel"
+	if m := all["reasoning_effort"]; err != nil || m.GetFate() != adminv1.Fate_FATE_CHANGED || m.GetRule() != "override" || !slices.Contains(m.GetArrives(), arrives) || all["+"+arrives] != nil {
+		t.Errorf("%v, %v, %v", err, m, all)
 	}
 }
 

@@ -276,6 +276,8 @@ func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map
 		return true
 	}
 	switch value := string(l.value); {
+	case configured != "" && byHand: // another value may arrive anywhere
+		return false
 	case configured != "":
 		m.Fate, m.Reason = adminv1.Fate_FATE_LOST, configured
 	case value == row.Neutral && !own.ByHand, value == "null", value == `""`:
