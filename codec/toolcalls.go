@@ -399,7 +399,7 @@ func LegibleName(name string) string {
 	return name
 }
 
-// Pair returns the tool calls and the results of a conversation identifiers, for protocols
+// Pair adds identifiers to the tool calls and the results of a conversation, for protocols
 // that link them by those. generateContent may leave them out on either side or on both
 // (NewPartFromFunctionResponse of its SDK makes none), and links by the tool's name and the
 // order then. A result without an identifier answers the first call of its name that waits,

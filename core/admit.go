@@ -27,10 +27,10 @@ import (
 // request is what admission and accounting ask of a request. There is one for each operation that names a model:
 // textRequest, imageRequest and countRequest.
 type request interface {
-	// message is the request as the contract has it. That of text lacks the conversation if it is not decoded.
+	// message is the request as the contract has it, nil for one that is not weighed. That of text lacks the conversation if it is not decoded.
 	message() message
-	// estimate guesses what the request takes beside its input; outputTokens stands for a maximum that the request does
-	// not set, but of money.
+	// estimate guesses what the request takes beside its input; outputTokens is assumed for one that sets no
+	// maximum; budgets of money assume the most that the model can answer.
 	estimate(outputTokens int64) estimate
 	// input guesses the tokens of the input.
 	input() int64
@@ -85,7 +85,8 @@ type admission struct {
 	// usage is what the upstream has reported, once the request is concluded: what is charged beside its totals is in it.
 	usage *genwayv1.Usage
 
-	// reserved is the output that is reserved, funded that whose cost is; flow is the bytes of it that were seen.
+	// reserved is the output tokens that are reserved, funded those whose cost is reserved; flow is the bytes of
+	// output that were seen.
 	reserved, funded int64
 	flow             int
 

@@ -57,7 +57,7 @@ func (e estimate) member() string {
 	return e.by
 }
 
-// A maximum below 0 is none: engines take it for "as much as there is".
+// estimate takes a maximum below 0 for none: engines take it for "as much as there is".
 func (r textRequest) estimate(outputTokens int64) estimate {
 	req := r.Head()
 	e := estimate{weighs: true, open: true, answers: max(int64(req.GetSampling().GetCandidateCount()), 1), by: "sampling.candidate_count"}

@@ -308,7 +308,7 @@ func (x *exchange) writeAnswerHeaders(md metadata.MD) {
 	}
 }
 
-// deliver makes a call of a core over a connection. A deferred request whose core has not
+// deliver calls a core. A deferred request whose core has not
 // announced that it takes such requests, since it is another core than the one that was
 // expected, is decoded and sent whole. It fails with the error of its codec where it cannot be
 // decoded.

@@ -309,7 +309,7 @@ func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateI
 }
 
 // kindOf is what the edge knows of the events of a stream: the method that returns them, and how to
-// make a ping, which is the last. look returns what an event is. check returns an error for one that
+// make a ping. look returns what an event is. check returns an error for one that
 // breaks the contract's order.
 type kindOf[E any] struct {
 	method string

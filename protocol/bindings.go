@@ -14,7 +14,7 @@ import (
 // Operation is what a path asks for.
 type Operation int
 
-// The operations. Generate, Count, Compact and Draw read a body; of Generate and Draw the
+// The operations. Generate, Stream, Count, Compact and Draw read a body; of Generate and Draw the
 // body may say that the answer is streamed. Stream is a path that always streams.
 const (
 	Generate Operation = iota + 1

@@ -348,8 +348,8 @@ func identified(list []*genwayv1.Message) []*genwayv1.Message {
 
 const idCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// shortened returns tool calls and results identifiers of the length that the dialect wants,
-// the same for the same one.
+// shortened replaces the identifiers of tool calls and results by ones of the length that the dialect
+// wants, the same for the same one.
 func (e *encoder) shortened(list []*genwayv1.Message) []*genwayv1.Message {
 	if e.dialect == nil || e.dialect.CallIDs == 0 {
 		return list

@@ -218,8 +218,8 @@ func (r NameRule) allows(name string) bool {
 	return true
 }
 
-// Names returns the tools of one request names that the upstream's vendor takes, and the
-// calls in its answer the names that the caller gave. Nil changes nothing. Not for
+// Names renames the tools of one request to what the upstream's vendor takes, and the calls in its
+// answer back to the caller's names. Nil changes nothing. Not for
 // concurrent use.
 type Names struct {
 	rule NameRule

@@ -42,7 +42,7 @@ type Verbs uint8
 const (
 	// Drop leaves it out (drop).
 	Drop Verbs = 1 << iota
-	// Set returns it a value (set, default), and keeps a number within a range (bound).
+	// Set sets it (set, default), and keeps a number within a range (bound).
 	Set
 	// Refuse says of a model that it refuses the setting (refuses, in the catalogue).
 	Refuse

@@ -135,8 +135,8 @@ type Record struct {
 	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
 	// events that it sends until then may go together.
 	Gathers bool
-	// Ending means that the events that follow are those of the end of the answer, in a stream that passes
-	// through.
+	// Ending means that the events that follow are the end of the answer, in a stream of texts that passes through,
+	// and in each stream of images.
 	Ending bool
 	// Flow counts the bytes of output text in a stream that passes through; nil where it is
 	// not counted.

@@ -20,9 +20,9 @@ import (
 type Overrides struct {
 	// Drop leaves parameters out: those that the table of settings lets an operator drop.
 	Drop []string `yaml:"drop,omitempty" jsonschema_description:"Parameters to leave out of requests, by name; the X-Genway-Lost header names them."`
-	// Set returns them a value, whatever the caller says.
+	// Set sets them, whatever the caller says.
 	Set *Parameters `yaml:"set,omitempty" jsonschema_description:"Parameters that have this value, whatever the caller says."`
-	// Default returns one to those the caller says nothing of.
+	// Default sets those that the caller leaves out.
 	Default *Parameters `yaml:"default,omitempty" jsonschema_description:"Parameters that have this value where the caller says nothing."`
 	// Bound keeps those that are given within a range.
 	Bound *Bounds `yaml:"bound,omitempty" jsonschema_description:"Most, or least and most, of parameters that are given."`

@@ -30,9 +30,9 @@ const Reason = "the target's configuration"
 type Rules struct {
 	// Drop leaves parameters out.
 	Drop []string
-	// Set returns them a value, whatever the caller says.
+	// Set sets them, whatever the caller says.
 	Set map[string]any
-	// Default returns one to those the caller says nothing of.
+	// Default sets those that the caller leaves out.
 	Default map[string]any
 	// Bound keeps those that are given, by whomever, within a range.
 	Bound map[string]Range

@@ -1,5 +1,6 @@
 // Package remote is the upstream adapter for services that speak one of the JSON protocols
-// over HTTP: a codec, an address and credentials, no more.
+// over HTTP: a codec, an address and credentials, with what a call needs beside: deadlines, connections,
+// memory, and the buffer that holds the beginning of a stream back.
 //
 // To a caller of the same protocol the bytes pass through: the upstream gets the
 // caller's body with only the members the gateway owns patched, the caller gets

@@ -90,7 +90,7 @@ type textStream struct {
 	batches bool
 	pattern pattern
 	batched int
-	// record gets the model of a stream that passes through, and the usage of any stream. flow is the
+	// record gets the model and the usage of the stream. flow is the
 	// number of bytes of text so far in a stream that passes through.
 	record *call.Record
 	flow   atomic.Int64

@@ -1,7 +1,7 @@
 // Report makes docs/reference/cases.md of a run of the cases: it reads what
 //
 //	go test -json -run '^TestCases$' ./test/cases/...
-//	go test -C conformance -json -run '^TestCases$' ./cases
+//	go test -C test/conformance -json -run '^TestCases$' ./programs ./observability
 //
 // write, one after the other, and ends with status 1 when a case failed or none ran. What failed
 // goes to standard error, in the words of the tests.

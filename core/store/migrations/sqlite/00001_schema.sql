@@ -174,7 +174,7 @@ CREATE TABLE ledger (
     losses                 TEXT NOT NULL DEFAULT '',
     -- As ledger.AppendTimeline writes it; empty where it is not known.
     timeline               TEXT NOT NULL DEFAULT '',
-    -- What vendors bill beside the totals of an answer (core/ledger/quantity.go): writes to caches that keep them 30
+    -- What vendors bill beside the totals of an answer (core/ledger/entry.go): writes to caches that keep them 30
     -- minutes or 12 hours, and calls of hosted tools.
     cache_write_30m_tokens INTEGER NOT NULL DEFAULT 0,
     cache_write_12h_tokens INTEGER NOT NULL DEFAULT 0,
