@@ -13,9 +13,9 @@ import (
 // root is the repository, from this package's folder.
 const root = "../../.."
 
-// language is a client in examples/.
+// language is a client in docs/examples/.
 type language struct {
-	// dir is the client's folder in examples/.
+	// dir is the client's folder in docs/examples/.
 	dir string
 	// run is the last command of its README, without what an earlier one has made already.
 	run string
@@ -58,7 +58,7 @@ func python(t *testing.T) language {
 // command that each stands for.
 func wrappers(t *testing.T, programs map[string]string) string {
 	t.Helper()
-	tools, err := filepath.Abs(filepath.Join(root, "tools", "buf", "go.mod"))
+	tools, err := filepath.Abs(filepath.Join(root, "test", "tools", "buf", "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
