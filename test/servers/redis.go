@@ -39,7 +39,7 @@ const deleteOf = `for _, key in ipairs(redis.call('KEYS', '*')) do
 	local after = key:sub(n + 1, n + 1)
 	if key:sub(1, n) == ARGV[1] and (after == '}' or after == '/') then
 		redis.call('DEL', key)
-	end
+	end -- other tests keep theirs
 end`
 
 func sharedRedis(tb testing.TB) *Redis {

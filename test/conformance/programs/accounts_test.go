@@ -74,14 +74,15 @@ func secondTurns(t *testing.T, _ stores) {
 	t.Cleanup(vendor.Close)
 	dir := t.TempDir()
 	file, metrics := filepath.Join(dir, "genway.yaml"), socket(t)
-	config := "upstreams:\n"
+	var config strings.Builder
+	config.WriteString("upstreams:\n")
 	for _, kind := range []string{"responses", "messages"} {
 		for _, key := range []string{"a", "b"} {
-			config += fmt.Sprintf("  %s-%s: {kind: %s, base_url: %q, api_key: %s}\n", kind, key, kind, vendor.URL, key)
+			fmt.Fprintf(&config, "  %s-%s: {kind: %s, base_url: %q, api_key: %s}\n", kind, key, kind, vendor.URL, key)
 		}
 	}
-	config += "routes:\n  - {model: r, targets: [{upstream: responses-a}, {upstream: responses-b}]}\n  - {model: m, targets: [{upstream: messages-a}, {upstream: messages-b}]}\n"
-	write(t, file, config)
+	config.WriteString("routes:\n  - {model: r, targets: [{upstream: responses-a}, {upstream: responses-b}]}\n  - {model: m, targets: [{upstream: messages-a}, {upstream: messages-b}]}\n")
+	write(t, file, config.String())
 	s := server.Start(t, server.Options{TwoProcess: true, Args: []string{"--config", file, "--metrics-listen", "unix:" + metrics}})
 	post := func(c turns, body string) (int, http.Header, string) {
 		t.Helper()
@@ -128,12 +129,12 @@ func secondTurns(t *testing.T, _ stores) {
 			}
 		}
 	}
-	both := ""
+	var both []string
 	for _, account := range []string{"a", "b"} {
 		seal := base64.StdEncoding.EncodeToString([]byte("what only account " + account + " can read"))
-		both += fmt.Sprintf(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":%q},{"type":"text","text":"hi"}]},`, seal)
+		both = append(both, fmt.Sprintf(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":%q},{"type":"text","text":"hi"}]}`, seal))
 	}
-	if status, _, answer := post(conversations["messages"], fmt.Sprintf(conversations["messages"].second, "m", "refuse it", strings.TrimSuffix(both, ","))); status != http.StatusBadRequest || !strings.Contains(answer, "Invalid `signature`") {
+	if status, _, answer := post(conversations["messages"], fmt.Sprintf(conversations["messages"].second, "m", "refuse it", strings.Join(both, ","))); status != http.StatusBadRequest || !strings.Contains(answer, "Invalid `signature`") {
 		t.Errorf("signatures of both: %d %s", status, answer)
 	}
 	if status, _, answer := post(conversations["messages"], fmt.Sprintf(conversations["messages"].body, "m", "drop it")); status != http.StatusOK || !strings.Contains(answer, "input_transformations") {

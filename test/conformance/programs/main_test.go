@@ -22,7 +22,7 @@ type Case struct {
 	Run    func(*testing.T, stores)
 }
 
-func TestCases(t *testing.T) {
+func TestCases(t *testing.T) { //nolint:tparallel // what measures memory, or a load, runs by itself
 	postgres := server.StartPostgres(t)
 	each := stores{
 		"SQLite":     func(t *testing.T) string { t.Helper(); return t.TempDir() },

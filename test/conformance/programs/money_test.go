@@ -177,7 +177,7 @@ func billing(w http.ResponseWriter, r *http.Request) {
 	if bills[at].header != "" {
 		w.Header().Set("X-Gemini-Service-Tier", bills[at].header)
 	}
-	_, _ = io.WriteString(w, strings.NewReplacer("MAXIMUM", fmt.Sprint(asked.Maximum), "TOTAL", fmt.Sprint(asked.Maximum+1)).Replace(bills[at].answer))
+	_, _ = io.WriteString(w, strings.NewReplacer("MAXIMUM", strconv.FormatInt(asked.Maximum, 10), "TOTAL", strconv.FormatInt(asked.Maximum+1, 10)).Replace(bills[at].answer))
 }
 
 // billedBudget is that of each key, in nano-dollars.

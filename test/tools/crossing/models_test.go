@@ -110,7 +110,7 @@ type modelPaths struct{ models, callers map[string]bool }
 func (f *modelPaths) walk(t reflect.Type, path string, open ...reflect.Type) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if t.Kind() == reflect.Slice {
-			path += "[]"
+			path += "[]" //nolint:perfsprint // once or twice
 		}
 		t = t.Elem()
 	}

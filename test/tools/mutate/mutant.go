@@ -64,7 +64,7 @@ var errStale = errors.New("its search text must occur exactly once; adapt it to 
 
 // broken returns the file of a mutant as the mutant has it.
 func (m *mutant) broken(root string) ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(root, m.File))
+	text, err := os.ReadFile(filepath.Join(root, m.File)) //nolint:gosec // files of our own
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name, err)
 	}

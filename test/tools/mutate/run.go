@@ -53,7 +53,7 @@ func (b *bench) try(ctx context.Context, folder string, overlay map[string]strin
 		}
 		args = append(args, "-overlay", file)
 	}
-	build := exec.CommandContext(ctx, "go", append(args, "./"+folder)...)
+	build := exec.CommandContext(ctx, "go", append(args, "./"+folder)...) //nolint:gosec // folders of our own
 	build.Dir = b.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return verdict{}, fmt.Errorf("build the tests of %s: %w\n%s", folder, err, out)
@@ -63,10 +63,10 @@ func (b *bench) try(ctx context.Context, folder string, overlay map[string]strin
 	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Minute)
 	defer cancel()
 	flags := []string{"-test.failfast", "-test.timeout=" + b.timeout.String()}
-	if exec.CommandContext(ctx, program, slices.Concat(quiet, []string{"-test.list=^$"})...).Run() == nil {
+	if exec.CommandContext(ctx, program, slices.Concat(quiet, []string{"-test.list=^$"})...).Run() == nil { //nolint:gosec // just built
 		flags = append(flags, quiet...)
 	}
-	run := exec.CommandContext(ctx, program, flags...)
+	run := exec.CommandContext(ctx, program, flags...) //nolint:gosec // just built
 	run.Dir = filepath.Join(b.root, folder)
 	out, err := run.CombinedOutput()
 	v := verdict{passed: err == nil, took: time.Since(began)}
