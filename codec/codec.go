@@ -49,7 +49,7 @@ type Answer struct {
 	Now func() time.Time
 }
 
-// Tools are those of the request that is answered.
+// Tools are the tools of the request that is answered.
 func (a Answer) Tools() []*genwayv1.Tool {
 	if a.Request == nil {
 		return nil
@@ -88,7 +88,7 @@ type Codec interface {
 
 // HeadDecoder is a codec that can read the head of a body: its members other than messages
 // and tools, or candidates. Bodies that pass through unchanged need no more than their settings
-// and their usage. The result is that of the Decode methods without the members left out. The
+// and their usage. The result is what the Decode methods return without the members left out. The
 // whole body is checked to be JSON without duplicate names; nothing else of the members left out
 // is checked. False means that the body must be decoded whole: it is wrong, or uncommon.
 type HeadDecoder interface {
@@ -118,7 +118,7 @@ type Versioned interface {
 }
 
 // Compacter is a codec whose protocol compacts conversations by an operation of its own.
-// EncodeResponse gives the answer for a request that has Compact set.
+// EncodeResponse returns the body of the answer for a request that has Compact set.
 type Compacter interface {
 	DecodeCompactRequest(body []byte) (*Request, error)
 }
@@ -172,7 +172,7 @@ type StreamWatcher interface {
 
 // ResponseWatcher is a codec that reads the identifier, the model and the usage of a unary
 // answer that passes through unchanged, as far as their types fit. False means that the answer
-// is a failure, which DecodeResponse gives.
+// is a failure, which DecodeResponse returns.
 type ResponseWatcher interface {
 	WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool)
 }

@@ -15,18 +15,14 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/capture/vault"
-	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/identifier"
-	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/instrument"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -356,31 +352,4 @@ func releaseBody(record *call.Record, err error) {
 	if record.BodySent > 0 && record.BodySent == record.Calls {
 		record.Body.Release()
 	}
-}
-
-// incoming is a unary call of a server whose message is to be received.
-type incoming struct {
-	registrar
-
-	ctx    context.Context //nolint:containedctx // The handler asks for the message without one.
-	stream grpc.ServerStream
-	name   string
-	memory *arena.Body // of the message's raw body; nil is the collector's
-}
-
-// receive reads the message. That of an edge may be in memory that is used again.
-func (c *incoming) receive(m any) error {
-	if intake.Of(c.ctx) == nil {
-		c.memory = arena.NewBody()
-		m = transport.Into(m, &c.memory.Arena)
-	}
-	return c.interceptors.undelivered(c.ctx, c.name, receive(c.ctx, c.stream, m, true))
-}
-
-// intercept makes the call, once its message is received.
-func (c *incoming) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if c.memory != nil && c.memory.Used() {
-		ctx = arena.WithBody(ctx, c.memory)
-	}
-	return c.unary(ctx, req, info, handler)
 }

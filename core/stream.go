@@ -11,10 +11,8 @@ import (
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/capture"
-	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol/deferred"
@@ -393,37 +391,4 @@ func wordsOf(part *genwayv1.Part) string {
 		return k.ToolCall.GetName() + k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput()
 	}
 	return ""
-}
-
-// serverStream is a stream with a context of ours.
-type serverStream struct {
-	grpc.ServerStream
-	ctx  context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
-	only bool            // the caller sends one message
-	// memory is for the body of that message; nil is the collector's.
-	memory *arena.Body
-	// direct bounds the answers to a direct caller; nil for an edge.
-	direct *intake.Call
-}
-
-func (s *serverStream) Context() context.Context { return s.ctx }
-
-// RecvMsg reads the caller's message, within the bounds of the intake.
-func (s *serverStream) RecvMsg(m any) error {
-	if s.memory == nil {
-		return receive(s.ctx, s.ServerStream, m, s.only)
-	}
-	err := receive(s.ctx, s.ServerStream, transport.Into(m, &s.memory.Arena), s.only)
-	if s.memory.Used() {
-		call.Of(s.ctx).Body = s.memory
-	}
-	return err
-}
-
-// SendMsg sends an answer, within the bounds of the intake.
-func (s *serverStream) SendMsg(m any) error {
-	if s.direct != nil {
-		return s.direct.Send(s.ServerStream, m)
-	}
-	return s.ServerStream.SendMsg(m)
 }

@@ -308,10 +308,8 @@ func (x *exchange) writeAnswerHeaders(md metadata.MD) {
 	}
 }
 
-// deliver calls a core. A deferred request whose core has not
-// announced that it takes such requests, since it is another core than the one that was
-// expected, is decoded and sent whole. It fails with the error of its codec where it cannot be
-// decoded.
+// deliver calls a core. A deferred request that reaches a core which has not announced that it takes
+// such requests is decoded and sent whole; if it cannot be decoded, the error is its codec's.
 func deliver[Q, A any](ctx context.Context, remote bool, in Q, call func(context.Context, Q) (A, error)) (A, error) {
 	text, ok := any(in).(*genwayv1.GenerateTextRequest)
 	if !ok || !remote || !text.GetWire().GetExtension().GetDeferred() {

@@ -259,7 +259,7 @@ const tablePart = 1000
 
 // put writes a text with keys that do not exist yet, and makes sure that it is out.
 func put(output io.Writer, text string) error {
-	signal.Ignore(syscall.SIGPIPE) // a pipe that nobody reads is an error of the writing
+	signal.Ignore(syscall.SIGPIPE) // writing into a closed pipe returns an error
 	file, isFile := output.(*os.File)
 	var err error
 	if isFile && cli.Closed(file) {

@@ -218,7 +218,7 @@ type unwrittenError struct{ error }
 
 func (e *unwrittenError) Unwrap() error { return e.error }
 
-// firstKeysName is the file of a first start. Those of later ones in the same directory have a number.
+// firstKeysName is the name of the file of first keys. A later first start in the same directory adds a number.
 const firstKeysName = "first-keys"
 
 // firstKeysText is the head of the file, which a shell reads as assignments.

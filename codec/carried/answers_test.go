@@ -65,7 +65,7 @@ func answerSubjects() []subject {
 }
 
 // eachField calls check with an answer for each field of the contract that is set alone. Native
-// fields are those of another protocol than to.
+// fields belong to another protocol than to.
 func eachField(t *testing.T, to genwayv1.Protocol, check func(name string, resp *genwayv1.GenerateTextResponse)) {
 	t.Helper()
 	var table document

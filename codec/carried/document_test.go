@@ -230,7 +230,7 @@ var sameWhenRead = []implication{
 }
 
 // A member that a codec writes for a field it reads as well: the canonical message of the body with the
-// field is another than that of the body without it. A member that the codec's struct has and that is
+// field differs from the message of the body without it. A member that the codec's struct has and that is
 // mapped nowhere would be no native field either, and be dropped silently.
 func TestEachFieldInABodyIsDecoded(t *testing.T) {
 	for _, s := range requestSubjects() {

@@ -18,7 +18,7 @@ import (
 const messagePrefix = "message."
 
 // DecodeResponse implements codec.Codec. Unknown members of a choice become
-// native fields of the candidate, those of its message under message.<name>.
+// native fields of the candidate, its message's under message.<name>.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var a answer
 	if err := member.DecodeLoose(body, &a, "usage", "created"); err != nil {
@@ -56,7 +56,7 @@ func noChoices(usage *genwayv1.Usage) *fault.Error {
 }
 
 // void reports whether a choice of a unary answer has neither a message nor a finish_reason. Either
-// will do: whole answers of Snowflake have an empty finish_reason, those of OpenAI have had null
+// will do: whole answers of Snowflake have an empty finish_reason, OpenAI's have had null
 // (https://github.com/openai/openai-openapi/pull/20), and a filter may leave no message.
 func void(c choice) bool {
 	return c.Message == nil && c.FinishReason.s == "" && c.FinishReason.is != isOther
@@ -154,7 +154,7 @@ func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogpr
 	return text, refusal
 }
 
-// loseLogprobs names tokens that are of no text: some engines give those of calls, too.
+// loseLogprobs names tokens that belong to no text: some engines report the tokens of calls, too.
 func loseLogprobs(candidate int32, text, refusal []*genwayv1.TokenLogprob, losses *codec.Losses) {
 	if len(text) > 0 {
 		losses.Add(member.Index("candidates", int(candidate))+".logprobs.content", "they belong to no text of the answer")
@@ -289,7 +289,7 @@ func mergeUsage(have, later *genwayv1.Usage) *genwayv1.Usage {
 	return have
 }
 
-// replaceNatives returns the fields with those of later in the place of their
+// replaceNatives returns the fields with later's in the place of their
 // namesakes.
 func replaceNatives(have, later []*genwayv1.NativeField) []*genwayv1.NativeField {
 	for _, f := range later {

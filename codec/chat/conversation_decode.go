@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// roleTool is that of results.
+// roleTool is the role of tool results.
 const roleTool = "tool"
 
 // functionRole marks a result that came in the deprecated role of that name.

@@ -23,7 +23,7 @@ type turns struct {
 	called map[string]string
 }
 
-// messages writes the conversation. Results stand in messages of their own here,
+// messages writes the conversation. Each tool result is a message of its own here,
 // whether they came in a turn of the tool or of the user.
 func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
 	size := len(list)
@@ -259,7 +259,7 @@ func lastText(list []*genwayv1.Part) *genwayv1.Part {
 	return nil
 }
 
-// unsigned is the part without its signature, which stands in the message.
+// unsigned returns the part without its signature, which is a member of the message.
 func unsigned(p *genwayv1.Part) *genwayv1.Part {
 	if p.ThoughtSignature == nil {
 		return p
@@ -375,7 +375,7 @@ func concat(list []string) string {
 	return string(all)
 }
 
-// call writes a tool call. place is that of the part, from which an id is made
+// call writes a tool call. place is the part's, from which an id is made
 // where there is none.
 func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 	c := p.GetToolCall()

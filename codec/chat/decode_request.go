@@ -182,7 +182,7 @@ func (r *request) audioOutput(req *genwayv1.GenerateTextRequest) error {
 // message.executed_tools.
 
 // bindingMembers are the unknown members of a request that bear on the answer:
-// OpenAI's own that no other protocol has, and those of vLLM and OpenRouter that
+// OpenAI's own that no other protocol has, and vLLM's and OpenRouter's that
 // constrain the output or bring content into it.
 var bindingMembers = map[string]bool{
 	"logit_bias":             true,
@@ -251,7 +251,7 @@ func extra(fields []*genwayv1.NativeField, path string, losses *codec.Losses, ex
 }
 
 // inner returns the unknown members to write into the nested object of that
-// prefix, but for those of objects nested deeper.
+// prefix, but for the members of objects nested deeper.
 func inner(fields []*genwayv1.NativeField, prefix string, except ...string) jsontext.Value {
 	var own []*genwayv1.NativeField
 	for _, f := range fields {
@@ -413,7 +413,7 @@ func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 	return req, true
 }
 
-// anyMessages stand for those of a body that has some.
+// anyMessages stand for the messages of a body that has some.
 var anyMessages = make([]message, 1)
 
 // responseHead decodes the light members of an answer.

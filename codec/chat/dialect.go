@@ -24,7 +24,7 @@ type settingMember struct {
 	cut func(*request) bool
 }
 
-// otherSettings are those of a shape of their own. The default of a setting says nothing, so that it
+// otherSettings have a shape of their own. The default of a setting says nothing, so that it
 // is left out unnoted.
 var otherSettings = []settingMember{
 	{"parallel_tool_calls", "tool_choice.parallel", func(r *request) bool { return cutBut(&r.ParallelToolCalls, true) }},

@@ -21,7 +21,7 @@ type encoder struct {
 	answer bool
 	// deprecated says that the caller knows function_call and not tool_calls.
 	deprecated bool
-	// id is that of the answer, from which identifiers it lacks are derived.
+	// id is the answer's, from which identifiers it lacks are derived.
 	id string
 	// dialect is what the upstream takes. Nil is for answers and for what OpenAI takes.
 	dialect *dialect.Chat

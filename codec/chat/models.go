@@ -56,7 +56,7 @@ func encodeError(err *fault.Error) []byte {
 // DecodeError implements codec.Codec. What is not JSON keeps only its status.
 func (Codec) DecodeError(status int, body []byte) *fault.Error { return decodeError(status, body) }
 
-// decodeError reads an error; a status of 0 is that of one within an answer or a
+// decodeError reads an error; a status of 0 means one within an answer or a
 // stream.
 func decodeError(status int, body []byte) *fault.Error {
 	return openai.Decode(status, body, protocol)

@@ -23,10 +23,10 @@ type choiceEncoder struct {
 	// bare says that the call before had no arguments. They are {} (T10) unless the answer was cut there.
 	bare   bool
 	audios int32
-	// textBefore counts the characters of the texts before the open part, textLength those of it.
+	// textBefore counts the characters of the texts before the open part, textLength its own.
 	textBefore, textLength int32
 	signed                 bool
-	// cited are the citations of the open text: what they are of is known at its end.
+	// cited are the citations of the open text: what they cite is known at its end.
 	cited []*genwayv1.Citation
 	// called says that there was a deprecated function_call, and calling that it is
 	// the open part.

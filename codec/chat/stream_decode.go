@@ -30,7 +30,7 @@ type streamDecoder struct {
 	done        bool
 	// completed says that the answer was given to its end.
 	completed bool
-	// failure is that of a stream whose end is no end of an answer.
+	// failure is set if the stream ended before the answer was complete.
 	failure *fault.Error
 	// room and chunk are used again for each chunk.
 	room  *member.Room
@@ -96,7 +96,7 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 
 // Finished reports that every choice has its finish_reason, so that only usage can
 // follow: some upstreams leave [DONE] out and the connection open (S3). A stream that ended with
-// no answer has ended, too; Close gives the failure, since callers of this protocol have the end.
+// no answer has ended, too; Close returns the failure, since callers of this protocol have the end.
 func (s *streamDecoder) Finished() bool {
 	whole := len(s.choices) > 0
 	for _, cd := range s.choices {
@@ -186,7 +186,7 @@ func (s *streamDecoder) report(u *usage, tier string) {
 	}
 }
 
-// kept returns the unknown members of a stream so far, and those of another of its objects.
+// kept returns the unknown members of a stream so far, with the unknown members of another of its objects.
 func kept(fields []*genwayv1.NativeField, extra jsontext.Value) []*genwayv1.NativeField {
 	if len(extra) == 0 {
 		return fields
@@ -250,7 +250,7 @@ type streamedPart struct {
 	// thinking.
 	key  int32
 	text strings.Builder
-	// group distinguishes the details of one thinking part from those of the next.
+	// group distinguishes the details of one thinking part from the next one's.
 	group *group
 	// names are the unknown members that have been passed on.
 	names map[string]bool

@@ -96,7 +96,7 @@ func FuzzReads(f *testing.F, wires ...Wire) {
 	})
 }
 
-// sections returns those of the golden cases, and what fuzzing has found.
+// sections returns the sections of the golden cases, and what fuzzing has found.
 func sections(t testing.TB) [][]byte {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.txtar")

@@ -25,7 +25,7 @@ var _ TB = (*testing.T)(nil)
 // indent keeps the numbers and the order of members, unlike a decode and encode.
 func indent(out *bytes.Buffer, raw []byte) error { return json.Indent(out, raw, "", "  ") }
 
-// RoundTripRequest demands that decode∘encode gives the request back.
+// RoundTripRequest demands that decode∘encode returns the same request.
 func RoundTripRequest(t TB, c codec.Codec, req *codec.Request) {
 	t.Helper()
 	var losses codec.Losses
@@ -46,7 +46,7 @@ func RoundTripRequest(t TB, c codec.Codec, req *codec.Request) {
 	}
 }
 
-// RoundTripResponse demands that decode∘encode gives the answer back.
+// RoundTripResponse demands that decode∘encode returns the same answer.
 func RoundTripResponse(t TB, c codec.Codec, resp *genwayv1.GenerateTextResponse, req *codec.Request) {
 	t.Helper()
 	var losses codec.Losses

@@ -10,7 +10,7 @@ import (
 
 // value is a JSON value that can be changed.
 type value struct {
-	// name is that of a member, as it is written.
+	// name is a member's, as it is written.
 	name string
 	// raw is the value, unless it is an object or an array: these have members.
 	raw     string
@@ -44,7 +44,7 @@ func parse(raw jsontext.Value) *value {
 	return v
 }
 
-// spell writes the value. gap gives what is between two tokens; nil is nothing.
+// spell writes the value. gap returns what is between two tokens; nil is nothing.
 func (v *value) spell(gap func() string) []byte {
 	if gap == nil {
 		gap = func() string { return "" }

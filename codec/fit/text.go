@@ -17,7 +17,7 @@ import (
 var compacted = map[string]bool{"compaction": true, "compaction_summary": true, "context_compaction": true}
 
 // texts says where parts keep text that any model can read, by their type: paths of
-// members, each list with all its elements. The types are those of the vendors' SDKs.
+// members, each list with all its elements. The types are the vendors' SDKs'.
 var texts = map[string][]string{
 	// messages: ContentBlockParamUnion
 	"search_result":                          {"title", "source", "content.text"},

@@ -223,7 +223,7 @@ func (r NameRule) allows(name string) bool {
 // concurrent use.
 type Names struct {
 	rule NameRule
-	// sent has the names to send by those of the caller, and given is its inverse.
+	// sent has the names to send by the caller's names, and given is its inverse.
 	sent, given map[string]string
 }
 
@@ -333,7 +333,7 @@ func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
 	return nil
 }
 
-// Response gives the calls of a unary answer the caller's names, in place.
+// Response renames the calls of a unary answer back to the caller's names, in place.
 func (n *Names) Response(resp *genwayv1.GenerateTextResponse) {
 	if n == nil {
 		return
@@ -347,7 +347,7 @@ func (n *Names) Response(resp *genwayv1.GenerateTextResponse) {
 	}
 }
 
-// Events does so for those of a stream.
+// Events does so for the calls of a stream.
 func (n *Names) Events(events []*genwayv1.StreamGenerateTextResponse) []*genwayv1.StreamGenerateTextResponse {
 	if n == nil {
 		return events

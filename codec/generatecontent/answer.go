@@ -17,7 +17,7 @@ import (
 )
 
 // DecodeResponse reads the body of a successful unary answer. A body that is an
-// error after all gives that error.
+// error after all returns that error.
 func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w response
 	if err := member.DecodeLoose(body, &w, "usageMetadata", "createTime"); err != nil {
@@ -157,7 +157,7 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 	return c, nil
 }
 
-// natives are those of a candidate and of its content, whose role is model.
+// natives are the native fields of a candidate and of its content, whose role is model.
 func (w *candidate) natives(path string) ([]*genwayv1.NativeField, error) {
 	fields, err := natives(w.Extra, path, nil)
 	if err != nil || w.Content == nil {

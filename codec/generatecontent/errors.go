@@ -183,7 +183,7 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 	return e
 }
 
-// readDetail takes what one detail says; those of other types say nothing here.
+// readDetail takes what one detail says; details of other types say nothing here.
 func readDetail(e *fault.Error, raw jsontext.Value) {
 	var d errorDetail
 	if json.Unmarshal(raw, &d, member.Options()) != nil {

@@ -21,7 +21,7 @@ type candidateStream struct {
 	// sound is the open part if it is a sound, which further parts may continue.
 	sound *genwayv1.Part
 	texts int
-	// text is that of the text part begun last: citations count in it.
+	// text is the text of the text part begun last: citations count in it.
 	text            strings.Builder
 	reason, message string
 	fields          []*genwayv1.NativeField

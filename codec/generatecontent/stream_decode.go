@@ -26,7 +26,7 @@ type streamDecoder struct {
 	fields        []*genwayv1.NativeField
 	candidates    map[int32]*candidateStream
 	order         []int32
-	// events are those of the frame that is being read.
+	// events are the events of the frame that is being read.
 	events []*event
 	// room is used again for each frame.
 	room *member.Room

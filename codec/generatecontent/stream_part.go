@@ -29,7 +29,7 @@ type candidateWriter struct {
 	// written is the number of parts so far, as a unary answer has them: what is left out is
 	// not one.
 	written int
-	// tokens are those of a text that goes out whole.
+	// tokens are the tokens of a text that goes out whole.
 	tokens []*genwayv1.TokenLogprob
 	// broken is a call whose arguments are not one object. It is left out if the answer
 	// was cut there (case T12).

@@ -181,7 +181,7 @@ type promptFeedback struct {
 }
 
 // usage counts tokens: candidatesTokenCount without thoughts (case U11),
-// promptTokenCount with cached ones and without those of tool results.
+// promptTokenCount with cached tokens and without the tokens of tool results.
 type usage struct {
 	PromptTokenCount        integer        `json:"promptTokenCount" wire:"always"`
 	CandidatesTokenCount    integer        `json:"candidatesTokenCount" wire:"always"`

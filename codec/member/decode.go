@@ -195,7 +195,7 @@ func Path(pointer string) string {
 	return b.String()
 }
 
-// Join puts a member's path behind that of the value it is in.
+// Join appends a member's path to the path of the value it is in.
 func Join(base, path string) string {
 	switch {
 	case base == "":

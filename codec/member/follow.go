@@ -10,7 +10,7 @@ import (
 // Follow makes the change from before to after on body, all three JSON objects, and
 // leaves every other byte of body as it is. Members are added, replaced and removed
 // one by one inside of objects; an object that is empty after that goes as well.
-// spelled gives the name that before and after use for one of body's; nil is the same
+// spelled returns the name that before and after use for one of body's; nil is the same
 // name.
 func Follow(body, before, after []byte, spelled func(string) string) ([]byte, error) {
 	if spelled == nil {

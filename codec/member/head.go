@@ -101,7 +101,7 @@ func (o *TopIndex) LightHas(c byte, heavy []string) bool {
 	return false
 }
 
-// DecodeLight reads the body that Done gives with again into a zero struct.
+// DecodeLight reads the body that Done returns with again into a zero struct.
 func DecodeLight(body []byte, v any) bool { return json.Unmarshal(body, v, decodeOptions) == nil }
 
 // Lightened returns the body with null for each heavy member.
@@ -138,7 +138,7 @@ type TopIndex struct {
 // entry is a member.
 type entry struct {
 	name, value span
-	// elements are those of a value that is an array.
+	// elements are the elements of a value that is an array.
 	elements int
 }
 

@@ -74,7 +74,7 @@ func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding fu
 // Extra returns the native fields of the protocol as the value of a
 // `json:",embed"` field. A value that is no JSON is refused, since it could end its object
 // and go on with members of another. Fields of another protocol are refused when binding and
-// named in losses otherwise; path is that of the object they belong to. Marks are
+// named in losses otherwise; path is the path of the object they belong to. Marks are
 // passed over.
 func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (jsontext.Value, error) {
 	var out []byte

@@ -12,7 +12,7 @@ import (
 type Place struct {
 	// In is what it is a member of; nil when Path is all of it.
 	In *Place
-	// Path is that of the value, or of the list it is an element of.
+	// Path is the path of the value, or of the list that has it as an element.
 	Path string
 	// Element is its number in the list, plus one; 0 for no list.
 	Element int

@@ -57,7 +57,7 @@ func (r Raw) escaped(to *string) bool {
 	return ok
 }
 
-// Extra adds an unknown member to those of its object.
+// Extra adds an unknown member to its object's.
 func (r Raw) Extra(to *jsontext.Value, name []byte) bool {
 	out := *to
 	if len(out) == 0 {

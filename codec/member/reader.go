@@ -97,7 +97,7 @@ func (r *Reader) Kind() byte {
 	return r.b[r.i]
 }
 
-// Before returns the offset that a decoder's InputOffset gives ahead of a value.
+// Before returns what a decoder's InputOffset returns before a value.
 func (r *Reader) Before() int64 { return int64(r.before) }
 
 // Offset returns where the value ends that was read last.
@@ -249,7 +249,7 @@ var inName = func() (is [256]bool) {
 //	}
 //	return r.Close(&o)
 type Object struct {
-	// Name is that of the member whose value is next, a part of the body.
+	// Name is the name of the member whose value is next, a part of the body.
 	Name []byte
 	// More reports whether there is such a member.
 	More bool

@@ -108,7 +108,7 @@ func (r *Reserved) names(path string, yield func(string)) {
 // Fields checks the native fields of a protocol that belong to the object: their values
 // are JSON, and none is a reserved member, by its own name or by a dotted one. Fields of
 // other protocols and marks pass, and so do the names in but, which the codec has checked.
-// Errors are of kind InvalidRequest and name the member; path is that of the object.
+// Errors are of kind InvalidRequest and name the member; path is the object's.
 func (r *Reserved) Fields(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path string, but ...string) error {
 next:
 	for _, f := range fields {

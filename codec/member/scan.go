@@ -24,11 +24,11 @@ type scanner struct {
 	// look gathers statistics of the values that are strings; nil gathers none.
 	look       *Look
 	statistics Statistics
-	// signs are those of the string that was the last value.
+	// signs are the signs of the string that was the last value.
 	signs Signs
-	// elements are those of the array that ended last.
+	// elements are the elements of the array that ended last.
 	elements int
-	// names are those of the objects that are open.
+	// names are the names of the members of the objects that are open.
 	names names
 }
 

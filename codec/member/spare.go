@@ -17,7 +17,7 @@ func (s *Spare[T]) Take() []T {
 	return nil
 }
 
-// Give gives back a list of which nothing is used any more.
+// Give puts a list that nothing uses any more back into the pool.
 func (s *Spare[T]) Give(list []T) {
 	if n := cap(list); n == 0 || n > maxSpare {
 		return

@@ -10,7 +10,7 @@ import (
 )
 
 // Writer appends JSON text, members in the order of the calls. It needs no reflection,
-// and gives back one piece of memory, which has the right size from the start if its
+// and returns one piece of memory, which has the right size from the start if its
 // maker knows it. The zero value is ready for use.
 //
 // Methods whose first argument is a name write a member; those without one write an

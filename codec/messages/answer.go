@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeResponse reads a Message. A body that is an error gives that error.
+// DecodeResponse reads a Message. For a body that is an error it returns that error.
 func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w wireResponse
 	if err := member.DecodeLoose(body, &w, "usage"); err != nil {

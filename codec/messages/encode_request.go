@@ -177,7 +177,7 @@ func (w *writer) joinResults(turns []turn, parts []placedPart, path string, resu
 	return turns
 }
 
-// unplaced names the members of a message that becomes no turn of its own: those of this
+// unplaced names the members of a message that becomes no turn of its own: the members of this
 // protocol have no place there either.
 func (w *writer) unplaced(m *genwayv1.Message, path string, losses *codec.Losses) {
 	for _, f := range m.GetNativeFields() {

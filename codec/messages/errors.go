@@ -55,7 +55,7 @@ type wireError struct {
 type errorObject struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
-	// Details are of any shape; those of threads have an error_code.
+	// Details have any shape; a thread's have an error_code.
 	Details jsontext.Value `json:"details"`
 }
 

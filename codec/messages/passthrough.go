@@ -59,7 +59,7 @@ func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 	return out, true
 }
 
-// anyMessages stand for those of a body that has some.
+// anyMessages stand for the messages of a body that has some.
 var anyMessages = make([]wireMessage, 1)
 
 // responseHead decodes the light members of an answer.

@@ -211,7 +211,7 @@ func (w *writer) format(f *genwayv1.ResponseFormat) {
 //
 // Signatures of texts have no carrier: a stream learns of them behind the text, and
 // agents print the last block of an answer as its result, an empty one for a
-// carrier. Their vendor demands back those of calls only, so they are named as lost.
+// carrier. Their vendor demands back the signatures of calls only, so they are named as lost.
 const (
 	carrierNext = ".next"
 	carrierPrev = ".prev"

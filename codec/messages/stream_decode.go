@@ -17,7 +17,7 @@ type events = []*genwayv1.StreamGenerateTextResponse
 // streamDecoder reads the events of one answer.
 type streamDecoder struct {
 	codec.Emitter
-	// events are those of the frame that is being read.
+	// events are the events of the frame that is being read.
 	events                 events
 	started, stopped, done bool
 	// completed says that the end of the answer has been read, watching that Watch has taken
@@ -233,7 +233,7 @@ func disorder(what string) *fault.Error {
 type openBlock struct {
 	index int
 	kind  string
-	// id is that of a tool_use.
+	// id is the identifier of a tool_use.
 	id string
 	// part opens the part.
 	part *genwayv1.Part

@@ -23,7 +23,7 @@ type streamEncoder struct {
 	id              string
 	tier            string
 	natives         []*genwayv1.NativeField
-	// index is that of the next block, open the block of the open part.
+	// index is the next block's, open the block of the open part.
 	index int64
 	open  *outBlock
 	// broken is a call whose arguments are not one object. Its block stays open until it is
@@ -467,7 +467,7 @@ func (e *streamEncoder) sendBare() {
 	e.endBlock()
 }
 
-// textPlace is the place of the text of thinking beside those of its summaries.
+// textPlace is the place of the text of thinking beside the places of its summaries.
 const textPlace = -1
 
 func (e *streamEncoder) text(text string) {

@@ -302,7 +302,7 @@ func memberText(raw jsontext.Value, name string) string {
 	return ""
 }
 
-// types are those of most blocks.
+// types are the types of most blocks.
 var types = []string{"text", "tool_use", "tool_result", "image", "thinking", "document", "redacted_thinking", "custom", "direct"}
 
 // writer writes what this protocol has. JSON of others goes in byte for byte

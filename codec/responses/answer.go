@@ -130,7 +130,7 @@ func (w *wireResponse) created() *timestamppb.Timestamp {
 }
 
 // appendAnswer adds an item of the output. In an answer the status of an item
-// says no more than that of the whole, and a part without content says nothing.
+// says no more than the whole's, and a part without content says nothing.
 func appendAnswer(parts []*genwayv1.Part, it item) []*genwayv1.Part {
 	if it.thought != nil {
 		if len(parts) > 0 {
@@ -324,7 +324,7 @@ type outputItem struct {
 	cut bool
 	// summary says that the text of the thinking is written as a summary.
 	summary bool
-	// identifier is what id gives. It is made once, since each event of a stream has it, and callers
+	// identifier is what id returns. It is made once, since each event of a stream has it, and callers
 	// have learnt it when the item began.
 	identifier string
 }

@@ -15,7 +15,7 @@ var counted = map[string]bool{
 }
 
 // DecodeCountRequest reads the body of POST /v1/responses/input_tokens, which is
-// that of a request without what only the answer needs.
+// the count of a request without what only the answer needs.
 func (c Codec) DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, error) {
 	req, err := c.DecodeRequest(body)
 	if err != nil {

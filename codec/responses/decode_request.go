@@ -158,7 +158,7 @@ var roles = map[string]genwayv1.Role{
 }
 
 // ofMessage prefixes the members of an assistant's message item, to
-// distinguish them from those of its first content part, which carries them.
+// distinguish them from the ids of its first content part, which carries them.
 const ofMessage = "message."
 
 // decodeItem reads one item of input or output.

@@ -90,7 +90,7 @@ func failingEvent(body []byte) (string, bool) {
 }
 
 // streamCodes are the vendor's codes of a response that failed (SDK:
-// ResponseErrorCode), where they are not those of an error body.
+// ResponseErrorCode), where they differ from the codes of an error body.
 var streamCodes = map[fault.Kind]string{
 	fault.InvalidRequest: "invalid_prompt",
 	fault.Unprocessable:  "invalid_prompt",

@@ -98,7 +98,7 @@ func decodeSaid(raw jsontext.Value, place member.Place, id string) (*genwayv1.Pa
 	return part, nil
 }
 
-// decodePart decodes a part of one of the known types; another gives no part.
+// decodePart decodes a part of one of the known types; for another it returns no part.
 func decodePart(raw jsontext.Value, place member.Place, known ...string) (string, *wirePart, error) {
 	kind, err := typeOf(raw, place)
 	if err != nil {

@@ -80,7 +80,7 @@ const (
 	// a text's signature, which a stream learns of too late for that and which its
 	// vendor does not demand back, is named as lost.
 	sealedThought = "thought."
-	// sealedLate: that of the item before, for a stream that learns of it late.
+	// sealedLate: the seal of the item before, for a stream that learns of it late.
 	sealedLate = "thought-late."
 )
 

@@ -37,7 +37,7 @@ type streamDecoder struct {
 	part  *streamedPart
 	parts []*streamedPart
 	few   [4]*streamedPart
-	// losses are those of parts that end in another way than they were streamed.
+	// losses are the losses of parts that end in another way than they were streamed.
 	losses codec.Losses
 	// last is the event that was read last.
 	last   wireEvent

@@ -14,7 +14,7 @@ type streamedItem struct {
 	natives, known []*genwayv1.NativeField
 	// content is the place in the message of the part that is open, or was last.
 	content int
-	// open says that the decoder's part is of this item and not finished.
+	// open says that the decoder's part belongs to this item and is not finished.
 	open bool
 	// over counts the content parts that are finished.
 	over int

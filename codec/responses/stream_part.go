@@ -15,11 +15,11 @@ type streamedPart struct {
 	// place is that in the candidate, item that of its item in the output, content that in the
 	// item.
 	place, item, content int
-	// id and name are those of a call, which those who get the part may change.
+	// id and name are a call's, which a receiver of the part may change.
 	id, name string
-	// text is that of a text, a refusal or thinking.
+	// text is the text of a text, a refusal or thinking.
 	text sent
-	// arguments are those of a call, or its input.
+	// arguments are a call's arguments, or its input.
 	arguments        strings.Builder
 	logprobs, sealed bool
 	citations        int
@@ -165,7 +165,7 @@ func (d *streamDecoder) rest(whole *genwayv1.Part) error {
 	return nil
 }
 
-// otherKind names a whole that is of another kind than what has been streamed.
+// otherKind names a whole whose kind differs from what has been streamed.
 func (d *streamDecoder) otherKind(whole *genwayv1.Part, field string) {
 	if !blank(whole) {
 		d.lose(d.part, field, another)

@@ -414,7 +414,7 @@ func typeOf(raw jsontext.Value, place member.Place) (string, error) {
 	return "", fault.Invalid(path, "%s: expected a string", path)
 }
 
-// types are those of most items, parts and tools.
+// types are the types of most items, parts and tools.
 var types = []string{
 	typeMessage, typeInputText, typeOutputText, typeFunctionCall, typeFunctionOutput, typeReasoning, typeFunction, typeInputImage,
 	typeCustomCall, typeCustomOutput, typeCustom, typeImageCall,
@@ -480,7 +480,7 @@ func without(fields []*genwayv1.NativeField, name string) (rest []*genwayv1.Nati
 }
 
 // extras returns the fields of this protocol to splice into an object of an
-// answer, where those of another are always but a loss.
+// answer, where another protocol's are always but a loss.
 func extras(fields []*genwayv1.NativeField, path string, losses *codec.Losses) jsontext.Value {
 	var own []*genwayv1.NativeField
 	for _, f := range fields {

@@ -60,9 +60,9 @@ type Place struct {
 	// ByHand reports that the codec has code of its own, since the protocol's member has another
 	// shape than the field. Otherwise the code is generated.
 	ByHand bool
-	// Type is the Go type of the member in the codec, where it is not that of the field.
+	// Type is the Go type of the member in the codec, where it is not the field's.
 	Type string
-	// Words are the words that are written for those of the contract; empty is not written.
+	// Words are the words that are written for the contract's; empty is not written.
 	// Words that are not among them are written as they are.
 	Words map[string]string
 	// NoWords are words that are lost, for the reason NoWord.

@@ -310,7 +310,7 @@ func (f CoreFlags) connectionAge() time.Duration {
 func (c *Core) OIDC() *config.OIDC { return c.routing.oidc.Load() }
 
 // StartSession makes a session of the console for the subject whom an identity provider vouches for, and
-// gives its key. The audit names the subject.
+// returns its key. The audit names the subject.
 func (c *Core) StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error) {
 	made, err := c.Keys.StartSession(audit.WithActor(ctx, "oidc:"+params.Subject), params)
 	return made.Raw, err

@@ -16,7 +16,7 @@
 // Two more hold only for the type that has them:
 //
 //	//wire:members     writeMembers, which writes the members into an object that is open
-//	//wire:part        the members are those of each struct that embeds it
+//	//wire:part        the members belong to each struct that embeds it
 //	//wire:string=F    a string in place of the object is read into the field F
 //
 // How a codec has the settings is said at the struct of its bodies:
