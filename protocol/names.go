@@ -43,12 +43,12 @@ type fieldNames struct {
 var namesOf = sync.OnceValue(func() map[genwayv1.Protocol]*fieldNames {
 	all := map[genwayv1.Protocol]*fieldNames{}
 	for _, column := range setting.Columns() {
-		of := func(rows []setting.Member) map[string]string {
-			return membersOf(rows, func(m *setting.Member) (string, string) { return m.Field, m.Of(column.Protocol) })
-		}
+		named := func(m *setting.Member) (field, name string) { return m.Field, m.Of(column.Protocol) }
+		of := func(rows []setting.Member) map[string]string { return membersOf(rows, named) }
 		n := &fieldNames{
-			message: of(setting.Messages), part: of(setting.Parts), holder: of(setting.Holders), tool: of(setting.Tools), answer: of(setting.Answers),
+			message: of(setting.Messages), part: of(setting.Parts), tool: of(setting.Tools), answer: of(setting.Answers),
 			request: membersOf(column.Settings, func(s *setting.Setting) (string, string) { return s.Field, s.Of(column.Protocol).Member }),
+			holder:  written(setting.Holders, named),
 			spelled: func(name string) string { return name },
 		}
 		if Of(column.Protocol).Images {
@@ -67,16 +67,22 @@ var namesOf = sync.OnceValue(func() map[genwayv1.Protocol]*fieldNames {
 // membersOf returns members by their fields. A field without a member has that of what it is within, or is
 // part of the object itself.
 func membersOf[Row any](rows []Row, of func(*Row) (field, name string)) map[string]string {
-	names := map[string]string{}
-	for i := range rows {
-		if field, name := of(&rows[i]); name != "" {
-			names[field] = name
-		}
-	}
+	names := written(rows, of)
 	for i := range rows {
 		field, _ := of(&rows[i])
 		if _, _, ok := longest(names, field); !ok {
 			names[field] = setting.Itself
+		}
+	}
+	return names
+}
+
+// written returns the members of the fields that have one.
+func written[Row any](rows []Row, of func(*Row) (field, name string)) map[string]string {
+	names := map[string]string{}
+	for i := range rows {
+		if field, name := of(&rows[i]); name != "" {
+			names[field] = name
 		}
 	}
 	return names

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/codectest"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/tools/txtar"
 	"google.golang.org/protobuf/proto"
@@ -72,6 +73,18 @@ func TestEveryFieldHasAName(t *testing.T) {
 				if _, _, ok := longest(table.names, path); !ok && !whole && !plumbing(path) {
 					t.Errorf("%v has no name for %s of %T: add a row to the tables of codec/setting", protocol, path, table.of)
 				}
+			}
+		}
+	}
+}
+
+// A part without an object of its own is named by the member that has it; where a protocol has no such member, by its
+// message, and not by a member of the message's object whose name is only the same.
+func TestPartsWithoutAnObject(t *testing.T) {
+	for protocol, n := range namesOf() {
+		for _, row := range setting.Holders {
+			if got, want := n.holder[row.Field], row.Of(protocol); got != want {
+				t.Errorf("%v: %s is in %q, want %q", protocol, row.Field, got, want)
 			}
 		}
 	}
