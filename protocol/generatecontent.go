@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/genway/genway/codec/fit"
@@ -26,15 +27,20 @@ var generateContent = Protocol{
 	Example:     `{"contents":[{"parts":[{"text":"Say hello."}]}]}`,
 	Telemetry:   Telemetry{Provider: "gcp.gen_ai", Operation: OperationGenerateContent},
 	Upstream: Upstream{
-		// FunctionDeclaration.Name; stopSequences: "up to 5".
-		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MaxStops: 5},
+		Fit: fit.Rules{
+			Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MaxStops: 5, // FunctionDeclaration.Name; stopSequences: "up to 5"
+			// ai.google.dev/gemini-api/docs/thought-signatures; Envoy AI Gateway, LiteLLM and @ai-sdk/google send the same value
+			// (26 November 2026).
+			Signatures: fit.SignatureRule{
+				Of: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Absent: "skip_thought_signature_validator",
+				Models: regexp.MustCompile(`(?i)gemini-(?:[3-9]|[1-9][0-9]|[a-z-]+-latest)`),
+			},
+		},
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
 		// Not documented; Vertex AI and the Gemini API refuse each other's ("Thought signature is not valid").
 		BindsSeals: true,
 		Turns:      Turns{Member: "contents", Role: "model", Signed: []string{`"thoughtSignature"`, `"thought_signature"`}},
-		// Google's page on thought signatures.
-		UnsignedCall: "skip_thought_signature_validator",
 	},
 	Models: &Models{
 		Named: `

@@ -33,9 +33,6 @@ type Upstream struct {
 	NamesAccounts bool
 	// Turns are the turns of a body whose signatures pass unread and name no account.
 	Turns Turns
-	// UnsignedCall takes the place of the signature of a tool call that is left out, where upstreams refuse a call
-	// without one.
-	UnsignedCall string
 	// StoresItems reports that upstreams store the items of their answers, and that callers
 	// may refer to those instead of sending them.
 	StoresItems bool

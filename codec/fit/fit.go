@@ -21,6 +21,8 @@ type Rules struct {
 	// SealsReasoning reports that the vendor returns reasoning only when it is asked to, and
 	// then sealed (case R8).
 	SealsReasoning bool
+	// Signatures is the rule of the signatures of calls.
+	Signatures SignatureRule
 }
 
 // NameRule is what a vendor documents of the names of functions: letters, digits, _ and -,

@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 
@@ -15,6 +16,8 @@ type way struct {
 	*harness.Gateway
 	caller, upstream harness.Protocol
 	streamed         bool
+	// target is the model at the upstream. Default: m.
+	target string
 }
 
 // everyWay runs a test for each caller over each upstream, streamed and not.
@@ -61,7 +64,7 @@ func others(but ...harness.Protocol) []harness.Protocol {
 
 func only(p ...harness.Protocol) []harness.Protocol { return p }
 
-func (w way) model() string { return string(w.upstream) + "/m" }
+func (w way) model() string { return string(w.upstream) + "/" + cmp.Or(w.target, "m") }
 
 // ask sends a body on the way.
 func (w way) ask(body string) harness.Answer {

@@ -24,7 +24,7 @@ func reasoningCases() []Case {
 		{"R1", "a thought signature survives the client's round trip, byte for byte", thoughtSignatures},
 		{"R2", "an empty text with a signature is content", emptySignedText},
 		{"R3", "a signature comes as signature_delta, after the thinking and before the block's end", signatureDelta},
-		{"R4", "no signature is ever invented", noInventedSignature},
+		{"R4", "no signature is invented for a caller; a call of the history that has none goes to a model that demands one with the value which its vendor documents, and never in place of a real one", noInventedSignature},
 		{"R5", "reasoning_content becomes thinking for every caller", reasoningContent},
 		{"R6", "redacted and encrypted reasoning is kept and goes back to who made it", redactedReasoning},
 		{"R7", "foreign and unsigned reasoning is kept from upstreams that verify it, and goes to others", foreignReasoning},
@@ -183,6 +183,39 @@ func noInventedSignature(t *testing.T) {
 			}
 		}
 	})
+	const absent = `"thoughtSignature":"skip_thought_signature_validator"`
+	everyWay(t, others(harness.GenerateContent), only(harness.GenerateContent), func(t *testing.T, w way) {
+		history := []string{
+			requests.User(w.caller, "hi"),
+			requests.Call(w.caller, [3]string{"call_1", "weather", paris}, [3]string{"call_2", "time", `{}`}), requests.Result(w.caller, "call_1", "weather", "sun"), requests.Result(w.caller, "call_2", "time", "noon"),
+			requests.Call(w.caller, [3]string{"call_3", "time", `{}`}), requests.Result(w.caller, "call_3", "time", "noon"),
+		}
+		for model, demands := range map[string]bool{"gemini-3-pro-preview": true, "gemini-2.5-pro": false} {
+			w.target = model
+			seen := w.sees(t, requests.Body(w.caller, nil, history...))
+			if !demands {
+				count(t, seen, "thoughtSignature", 0)
+				continue
+			}
+			count(t, seen, "thoughtSignature", 2)
+			for _, at := range []string{"contents[1].parts[0]", "contents[3].parts[0]"} {
+				seen.At(at+".thoughtSignature").Is(t, `"skip_thought_signature_validator"`)
+			}
+			if lost := w.lost(t, requests.Body(w.caller, nil, history...)); lost != "" {
+				t.Errorf("lost %q", lost)
+			}
+		}
+		w.target = "gemini-3-pro-preview"
+		received := w.receive(t, answers.Reply{Parts: []answers.Part{
+			{Call: &answers.Call{Name: "weather", Arguments: paris, Signature: signature}}, {Call: &answers.Call{Name: "time", Arguments: `{}`}},
+		}})
+		seen := w.again(t, received, w.result(t, received))
+		count(t, seen, absent, 0)
+		count(t, seen, signature, 1)
+	})
+	// A caller of the vendor's own protocol says it itself.
+	w := way{Gateway: harness.New(t, harness.Config{}), caller: harness.GenerateContent, upstream: harness.GenerateContent, target: "gemini-3-pro"}
+	count(t, w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"", "time", `{}`}), requests.Result(w.caller, "", "time", "noon"))), "thoughtSignature", 0)
 }
 
 func reasoningContent(t *testing.T) {

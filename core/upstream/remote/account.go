@@ -137,8 +137,8 @@ func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) 
 		}
 		if u.ownSeal(&own.ThoughtSignature, path+".thought_signature", losses) {
 			changed = true
-			if unsigned := u.protocol.Upstream.UnsignedCall; unsigned != "" && own.ThoughtSignature == nil && p.GetToolCall() != nil {
-				own.ThoughtSignature = &genwayv1.Seal{Origin: u.config.Protocol, Value: []byte(unsigned)}
+			if own.ThoughtSignature == nil && p.GetToolCall() != nil {
+				own.ThoughtSignature = u.protocol.Upstream.Fit.Signatures.Unsigned()
 			}
 		}
 		if !changed {

@@ -240,10 +240,11 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 }
 
 // encodable is the request as the upstream's vendor takes it. A request of a caller of the same
-// protocol is left for the vendor to judge.
+// protocol is left for the vendor to judge, but for calls whose signatures the upstream cannot read.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := codec.Shared(req)
 	out.Messages = u.ownSeals(gatherResults(req.GetMessages()), losses)
+	out = fit.Signed(out, u.protocol.Upstream.Fit, losses)
 	if own {
 		return out
 	}

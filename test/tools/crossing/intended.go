@@ -6,8 +6,8 @@ import "strings"
 // pattern is "what -> protocol path: misfit".
 var intended = map[string]string{
 	"request -> chat $.messages[].reasoning_content: is unknown": "engines that reason want it back (cases R5, R8); others ignore it",
-	"answer -> messages $.content[].signature: is missing":       "no signature is ever made up (case R4)",
-	"stream -> messages $.content_block.signature: is missing":   "no signature is ever made up (case R4)",
+	"answer -> messages $.content[].signature: is missing":       "no signature is made up for a caller (case R4)",
+	"stream -> messages $.content_block.signature: is missing":   "no signature is made up for a caller (case R4)",
 }
 
 // intends reports whether a misfit is meant.
