@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An attempt is used once, and attempts that anybody makes up keep nobody from signing in: the table
+// An attempt is used once, and forged attempts do not prevent others from signing in: the table
 // is bounded, and has room for a new one always.
 func TestAttempts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)

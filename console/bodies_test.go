@@ -35,7 +35,7 @@ func bodiesOf(caller, sent, answer string) []*adminv1.CapturedBody {
 }
 
 // Case X84: who has the right sees the bodies of a request and what the translation did to them, and can
-// send it again; nobody else sees any, nor that there is anything to click.
+// send it again; other viewers see neither bodies nor links to them.
 func TestBodies(t *testing.T) {
 	f := openScripted(t)
 	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", "chat_completions", "GenerateText"

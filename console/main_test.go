@@ -39,7 +39,7 @@ type fixture struct {
 	gateway  *fakeGateway
 	// provider is the identity provider by which people sign in; nil for none.
 	provider atomic.Pointer[openid.Provider]
-	// calls are those of the Admin service but by what sessions are looked at.
+	// calls are the calls of the Admin service, without those that check sessions.
 	calls atomic.Int64
 	// ahead moves the console's clock.
 	ahead atomic.Int64

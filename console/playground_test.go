@@ -115,7 +115,7 @@ func TestPlayground(t *testing.T) {
 	}
 }
 
-// The contract is sent as a direct caller, and its errors are those of the service.
+// The contract is sent as a direct caller, and its errors are the service's.
 func TestPlaygroundContract(t *testing.T) {
 	f := openScripted(t)
 	session := f.signIn(t, f.root)

@@ -28,7 +28,7 @@ type scripted struct {
 	text string
 	// asked is the last search.
 	asked *adminv1.ListRequestsRequest
-	// tail sends what it is given to whoever watches.
+	// tail sends what it is given to each watcher.
 	tail chan *adminv1.WatchRequestsResponse
 	// left is closed when somebody stops watching, if set.
 	left chan struct{}
@@ -36,12 +36,12 @@ type scripted struct {
 	typed string
 	// usage makes reports, if set.
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
-	// members are of the configuration, behind one of text.
+	// members are the configuration's, after one text.
 	members []*adminv1.ConfigurationMember
 	// yaml is the file, if set, which fixed cannot be written.
 	yaml  string
 	fixed bool
-	// total is of each of them.
+	// total is the total of each.
 	total *adminv1.UsageRow
 	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
 	// asked to be deleted.
@@ -55,12 +55,12 @@ type scripted struct {
 	refusal error
 	// nodes are listed in place of those that have text, if set.
 	nodes []*adminv1.Node
-	// name is that of the key, if it has one, and old leaves out what older versions did not record.
+	// name is the key's, if it has one, and old leaves out what older versions did not record.
 	name string
 	old  bool
 }
 
-// names are those of the keys: what is asked for without a name of its own is named as all texts are.
+// names are the keys': what is asked for without a name of its own is named as all texts are.
 func (s *scripted) names() map[string]string {
 	return map[string]string{s.text: cmp.Or(s.name, s.text)}
 }

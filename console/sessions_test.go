@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// Sessions are listed with who they are of, and end at once when somebody ends them.
+// Sessions are listed with their users, and end at once when a user ends them.
 func TestSessionsAreListedAndEnd(t *testing.T) {
 	f := open(t)
 	one, other := f.signIn(t, f.root), f.signIn(t, f.viewer)

@@ -192,7 +192,7 @@ func placeOf(at netip.Addr) netip.Prefix {
 }
 
 const (
-	// idleTimeout ends a session that nobody uses.
+	// idleTimeout ends an unused session.
 	idleTimeout = 30 * time.Minute
 	// knownFor is how long what is known of a session is good for showing it. Rights are
 	// asked of the Admin service with each call.

@@ -76,7 +76,7 @@ func table(t *testing.T, text string) (rows []map[string]string) {
 }
 
 // Case X70: a period is beside any other of the same length. What only one of both has is a row, and the
-// totals are those of the rows.
+// totals are the rows' sums.
 func TestTwoPeriods(t *testing.T) {
 	f := openScripted(t)
 	session := f.signIn(t, f.root)
@@ -148,7 +148,7 @@ func TestFirstEvents(t *testing.T) {
 	}
 }
 
-// By day and by hour a row is beside that of as many days before, and the chart of one day has its hours.
+// By day and by hour a row is beside the row of as many days before, and the chart of one day has its hours.
 func TestUsageByTime(t *testing.T) {
 	f := openScripted(t)
 	session := f.signIn(t, f.root)

@@ -137,7 +137,7 @@ func (k *keeping) Processes(context.Context, time.Time) ([]ledger.Process, error
 
 func (k *keeping) End(context.Context, int64) (int64, error) { return 0, nil }
 
-// digest is of an ID of the catalogue.
+// digest is the digest of an ID of the catalogue.
 var digest = regexp.MustCompile("#[0-9a-f]{8}")
 
 // What the ledger has for each model is what the upstream has tallied, to the token and

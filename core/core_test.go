@@ -54,7 +54,7 @@ type scripted struct {
 	stream func(upstream.Send) error
 	// streamOf, if set, is called in place of stream.
 	streamOf func(context.Context, upstream.Send) error
-	// images are the events of a stream of images; nil are those of one without images.
+	// images are the events of a stream of images; nil is a stream without images.
 	images []*genwayv1.StreamGenerateImageResponse
 }
 

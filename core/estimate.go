@@ -22,7 +22,7 @@ const (
 	// drawnTokens is an image that is made: the most that vendors count for one of a
 	// megapixel in high quality.
 	drawnTokens = 6500
-	// frameTokens and frameBytes are of an upstream's own events, which are mostly
+	// frameTokens and frameBytes describe an upstream's own events, which are mostly
 	// names: a token each, and more in those that are longer.
 	frameTokens, frameBytes = 1, 256
 	// unknownOutput is an answer of a model whose maximum is not known: the most that the models of the catalogue have.
@@ -49,7 +49,7 @@ const maximum = "max_output_tokens"
 func (e estimate) tokens() int64 { return amount.Sum(e.input, e.output) }
 
 // member is the request member to lower where the tokens are too many; empty where they
-// are those of the input.
+// are the input's.
 func (e estimate) member() string {
 	if e.output < e.input {
 		return ""

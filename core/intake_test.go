@@ -128,8 +128,8 @@ func TestMessagesShareABudget(t *testing.T) {
 	address := serveRaw(t, core.ServerConfig{MaxMessageBytes: 1 << 20, MessageMemory: 1 << 20})
 	conn := dialRaw(t, address)
 	for round := range 3 {
-		// The server gives back on another goroutine than it reads: the bytes of the round before may
-		// count for a moment, and none do ahead of the first.
+		// The server releases on another goroutine than it reads: the bytes of the round before may
+		// count for a moment, and none do before the first.
 		deadline := time.Now().Add(time.Minute)
 		for {
 			refused := conn.fourCalls(t)

@@ -44,7 +44,7 @@ type Interceptors struct {
 	Authenticator auth.Authenticator
 	// Gate refuses calls while the process is overloaded; nil admits all.
 	Gate *overload.Gate
-	// InProcess says that the calls are those of an edge in this process, which has the
+	// InProcess says that the calls come from an edge in this process, which has the
 	// same gate: a call that the edge has admitted does not ask again.
 	InProcess bool
 	// Logger gets one line a call. Default: slog.Default().
@@ -261,7 +261,7 @@ func refusedAs(r *call.Record, err error) string {
 	return ""
 }
 
-// Channel gives an edge in the same process its way to the service: calls without a
+// Channel is the connection of an edge in the same process to the service: calls without a
 // network, through the same interceptors. Messages are handed over, not copied:
 // the sender must not touch one again. The edge knows that the service takes deferred bodies.
 func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.HealthServer) grpc.ClientConnInterface {
@@ -271,7 +271,7 @@ func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.
 	return inProcess{channel}
 }
 
-// AdminChannel gives a console in the same process its way to the Admin service: calls without
+// AdminChannel is the connection of a console in the same process to the Admin service: calls without
 // a network, through the same interceptors, with the rights of the key that each call shows.
 // The console is believed where its caller is (auth.AddressKey), for keys that are good from
 // some addresses only.
@@ -281,7 +281,7 @@ func AdminChannel(service adminv1.AdminServer, interceptors Interceptors) grpc.C
 	return channel
 }
 
-// DirectChannel gives a console in the same process its way to the Generation service as a direct
+// DirectChannel is the connection of a console in the same process to the Generation service as a direct
 // caller, with the rights of the key that each call shows. Where the caller is, is believed as by
 // AdminChannel; that it is an edge is not.
 func DirectChannel(service *Service, interceptors Interceptors) grpc.ClientConnInterface {

@@ -106,7 +106,7 @@ func method(full string) string {
 	return "_OTHER"
 }
 
-// methods are those of the contract.
+// methods are the contract's.
 var methods = func() map[string]bool {
 	names := map[string]bool{}
 	for _, service := range []grpc.ServiceDesc{genwayv1.Generation_ServiceDesc, adminv1.Admin_ServiceDesc} {

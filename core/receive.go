@@ -31,7 +31,7 @@ func send(direct *intake.Call, stream grpc.ServerStream, m any) error {
 }
 
 // registrar registers services so that the message of a unary call is read by receive.
-// grpc-go reads it ahead of any interceptor; it does not for what is registered as a
+// grpc-go reads it before any interceptor; it does not for what is registered as a
 // stream. Callers see no difference, and reflection neither.
 type registrar struct {
 	*grpc.Server

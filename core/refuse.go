@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Reasons of requests that are not admitted; limit.Kinds has those of the other limits.
+// Reasons of requests that are not admitted; limit.Kinds has the reasons of the other limits.
 const (
 	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
 	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
@@ -115,7 +115,7 @@ func waitText(d time.Duration) string {
 	return strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1000, 'f', -1, 64) + "s"
 }
 
-// rateKeys are the metadata that say where a caller stands with its limits a minute: the limit, what
+// rateKeys are the metadata that report a caller's standing with its limits a minute: the limit, what
 // remains of it, and the milliseconds until it is unused again, with spaces between.
 var rateKeys = func() (names [limit.Concurrent]string) {
 	for m := range limit.Concurrent {
@@ -128,7 +128,7 @@ var rateKeys = func() (names [limit.Concurrent]string) {
 // request, the period, when it is reset in seconds since 1970, and the scope.
 const RateBudgetKey = "genway-rate-budget"
 
-// sendStanding puts where a caller stands with its limits into the answer's headers.
+// sendStanding puts a caller's standing with its limits into the answer's headers.
 func sendStanding(ctx context.Context, s limit.Standing) {
 	var md metadata.MD
 	var texts []string // one for all values, since this runs for each request

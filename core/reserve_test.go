@@ -109,7 +109,7 @@ func TestReservations(t *testing.T) {
 }
 
 // await waits until so many calls have reached the upstream, or one has ended: then it
-// gives its error.
+// returns its error.
 func (l *limited) await(t *testing.T, calls int64, ended ...<-chan error) error {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

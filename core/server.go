@@ -116,7 +116,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	timer := time.AfterFunc(s.grace, s.grpc.Stop)
 	defer timer.Stop()
 	s.grpc.GracefulStop()
-	// An end that comes ahead of the start is a clean one, too.
+	// An end before the start is clean, too.
 	if err := <-failed; !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}

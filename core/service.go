@@ -150,7 +150,7 @@ func (a *admission) completed(resp message, usage **genwayv1.Usage, losses *[]*g
 }
 
 // TryText sends a request to one upstream on behalf of the caller of ctx. The request is admitted, metered and
-// recorded in the ledger like that of a direct caller. The record describes the result. It is not Admitted if the
+// recorded in the ledger like a direct caller's. The record describes the result. It is not Admitted if the
 // request was refused before the upstream was called.
 func (s *Service) TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error) {
 	ctx, record := s.pinned(ctx, upstream)
@@ -248,8 +248,8 @@ func checkMessages(messages []*genwayv1.Message) error {
 	return nil
 }
 
-// insideOf returns the failure of a message that stands in a member of another: the member
-// at fault is that of the outer message.
+// insideOf returns the failure of a message within a member of another: the member
+// at fault is the outer message's.
 func insideOf(member string, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.InvalidRequest || f.Param == "" {
@@ -264,7 +264,7 @@ func insideOf(member string, err error) error {
 const (
 	// maxLosses bounds the lost members that are recorded of a call.
 	maxLosses = 16
-	// otherMember stands for every member that the contract does not have: callers choose
+	// otherMember replaces every member that the contract does not have: callers choose
 	// the names of those.
 	otherMember = "other"
 )

@@ -95,7 +95,7 @@ func TestAnswersThatNobodyTakesAreFew(t *testing.T) {
 	}
 }
 
-// Calls of a key that send no message are few, on all of its connections; those of others go on.
+// Calls of a key that send no message are few, on all of its connections; other keys' calls go on.
 func TestCallsWithoutAMessageAreFew(t *testing.T) {
 	address := serveRaw(t, core.ServerConfig{})
 	refused := 0

@@ -33,7 +33,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// silent is an upstream whose answers are of a text and have the usage of the test.
+// silent is an upstream whose answers are a text and have the usage of the test.
 type silent struct {
 	scripted
 	text  string
@@ -323,7 +323,7 @@ func TestBudgetsAreSpentByTheEstimate(t *testing.T) {
 }
 
 // An answer that broke off is booked by what was seen of it and by its prompt, for as much as the budget
-// is charged: one figure, whoever broke it off. What the upstream has reported by then stays, be it 0.
+// is charged: one figure, whichever side broke it off. What the upstream has reported by then stays, be it 0.
 func TestBrokenAnswersAreBooked(t *testing.T) {
 	in, seen := int64(counter.Count(asked)), int64(len(answered)*50/3)
 	begun := func(usage *genwayv1.Usage) []proto.Message {

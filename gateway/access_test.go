@@ -142,7 +142,7 @@ func TestLargeBodiesWaitForTheKey(t *testing.T) {
 }
 
 // One caller cannot take all memory for bodies: beyond its share it is asked to come again,
-// natively, and others are served. What ends gives its memory back.
+// natively, and others are served. A call that ends releases its memory.
 func TestBodyMemoryIsBounded(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) { c.MaxBodyBytes, c.BodyMemory = 256<<10, 1<<20 })
 	body := strings.Repeat("a", 100<<10)

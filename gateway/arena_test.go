@@ -38,7 +38,7 @@ func (p *painter) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	return &genwayv1.GenerateImageResponse{Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Json: body}}, nil
 }
 
-// Answers out of arenas come whole, many at once; their memory is given back where nobody
+// Answers out of arenas come whole, many at once; their memory is released where nothing
 // can look at it any more, and else left to the collector. (With the race detector, memory
 // is written over as it is given back.)
 func TestAnswersOutOfArenas(t *testing.T) {

@@ -163,7 +163,7 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error, memory *are
 }
 
 // fill reads until p is full or r fails. Unlike io.ReadFull it keeps io.EOF, the end of a body, apart
-// from io.ErrUnexpectedEOF: that of a body which is cut off.
+// from io.ErrUnexpectedEOF: the error of a body that is cut off.
 func fill(r io.Reader, p []byte) (int, error) {
 	n := 0
 	for n < len(p) {

@@ -68,7 +68,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Deferring is a connection that knows whether its core takes deferred bodies, as those of
+// Deferring is a connection that knows whether its core takes deferred bodies, as do the connections of
 // Dial and of core.Channel do (proto/genway/transport/v1).
 type Deferring interface {
 	grpc.ClientConnInterface
@@ -87,8 +87,8 @@ type Headers struct {
 	// protocol's. They have no effect for a protocol without such a header.
 	Versions map[string][]string
 	// Passed are the headers that travel with the body to an upstream of the caller's
-	// protocol, which takes those of its vendor. A name that ends in a dash stands for all
-	// with that prefix. Default: those of the protocol.
+	// protocol, which takes its vendor's. A name that ends in a dash matches all
+	// with that prefix. Default: the protocol's.
 	Passed []string
 }
 

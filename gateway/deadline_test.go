@@ -84,7 +84,7 @@ func TestSilentStreamsOverHTTP2(t *testing.T) {
 }
 
 // A caller of HTTP/2 that leaves no room for an answer, and answers pings, keeps its stream for little more than a
-// minute, whoever answers: the edge, or net/http by itself.
+// minute, whether the edge answers or net/http itself.
 func TestAnswersWithoutAWindow(t *testing.T) {
 	for name, more := range map[string][]string{
 		"of the edge":      nil,

@@ -154,7 +154,7 @@ func hasBody(op protocol.Operation) bool { return operations[op].decode != nil }
 type paths struct {
 	// fixed are those without a model in them. Streams that a body asks for have none.
 	fixed map[string]path
-	// models are those with a model in them, by what is ahead of it.
+	// models are the paths with a model in them, by the part before it.
 	models []modelPaths
 	// steps are the first steps, behind the version, of the paths, and firstSteps those that
 	// only clients of one protocol send.
@@ -281,7 +281,7 @@ func root(_ *Edge, w *answerWriter, _ *http.Request) {
 // options answers OPTIONS of the whole server, which asks whether the server answers at all (RFC 9110, section 9.3.7).
 func options(_ *Edge, w *answerWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-// hidesSlash reports whether a slash ahead of the model's name is spelled %2F.
+// hidesSlash reports whether a slash before the model's name is spelled %2F.
 func (t *paths) hidesSlash(r *http.Request) bool {
 	raw := r.URL.RawPath
 	at := strings.Index(strings.ToLower(raw), "%2f")
@@ -305,7 +305,7 @@ const maxClientID = 128
 // clientIDHeaders are where callers put it: the first is OpenAI's and Codex's.
 var clientIDHeaders = []string{"X-Client-Request-Id", "X-Request-Id"}
 
-// clientID returns what the caller calls its request. It stands in logs and in a header, so
+// clientID returns what the caller calls its request. Logs and a header contain it, so
 // one that is longer, or not of printable ASCII, is none.
 func clientID(h http.Header) string {
 	id := firstHeader(h, clientIDHeaders)

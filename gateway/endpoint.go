@@ -110,7 +110,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		r.Body = &decodedBody{x.message}
 		r.ContentLength = -1
 	} else {
-		// The runtime would read all of it, ahead of the core's word on the key and for as long as
+		// The runtime would read all of it, before the core has accepted the key and for as long as
 		// the caller likes.
 		r.Body = http.NoBody
 	}

@@ -49,7 +49,7 @@ type exchange struct {
 	operation *operation
 	// message is the decoded request body, handed over by the marshaler.
 	message proto.Message
-	// model is that of the path; empty where the body names the model.
+	// model is the path's; empty where the body names the model.
 	model string
 	// request is the same for text, with the members of the body that say how to deliver
 	// the answer.
@@ -59,7 +59,7 @@ type exchange struct {
 	losses   codec.Losses
 	named    []string // of them, in the header
 
-	// body is the request's body. names gives the names that members have in it, and is
+	// body is the request's body. names maps the names that members have in it, and is
 	// made when the first member is to be named.
 	body  []byte
 	names *protocol.Names
@@ -72,12 +72,12 @@ type exchange struct {
 	// collector's.
 	lent *arena.Body
 
-	// priority is that of the caller's key, as far as the edge knows it. refused says that
+	// priority is the caller's key's, as far as the edge knows it. refused says that
 	// the edge refused the request because of an overload.
 	priority overload.Priority
 	refused  bool
 
-	// span is that of the request. record has what its log line and metrics need.
+	// span is the request's. record has what its log line and metrics need.
 	span   tracing.Span
 	record requestRecord
 
@@ -327,7 +327,7 @@ func deliver[Q, A any](ctx context.Context, remote bool, in Q, call func(context
 	return call(ctx, any(whole).(Q)) //nolint:forcetypeassert // text is one
 }
 
-// The metadata by which the core says where a caller stands with its limits a minute:
+// The metadata by which the core reports a caller's standing with its limits a minute:
 // the limit, what remains of it, and the milliseconds until it is unused again.
 const (
 	rateRequestsKey = "genway-rate-requests"
@@ -349,7 +349,7 @@ func (x *exchange) writeRates(md metadata.MD) {
 	}
 }
 
-// writeBudget names where the caller stands with its fullest budget.
+// writeBudget reports the caller's standing with its fullest budget.
 func (x *exchange) writeBudget(text string) {
 	var limit, spent, reset int64
 	var b protocol.Budget

@@ -174,7 +174,7 @@ const (
 	reasonUnimplemented = "UNIMPLEMENTED"
 )
 
-// messageTooLarge reports whether a RESOURCE_EXHAUSTED is that of gRPC itself for a message that is too large,
+// messageTooLarge reports whether a RESOURCE_EXHAUSTED comes from gRPC itself for a message that is too large,
 // by the words of its implementations in Go, Node.js, Python and Java.
 func messageTooLarge(text string) bool {
 	text = strings.ToLower(text)

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// core stands in for the core: it records what reaches it and answers as the test says.
+// core is a fake core: it records what reaches it and answers as the test says.
 type core struct {
 	genwayv1.UnimplementedGenerationServer
 	mu     sync.Mutex

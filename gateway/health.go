@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// The paths of probes, named as Kubernetes names those of its own servers. They need no key.
+// The paths of probes, named as Kubernetes names its own servers'. They need no key.
 const (
 	// livePath is answered 200 while the process serves.
 	livePath = "/livez"

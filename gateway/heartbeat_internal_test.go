@@ -26,7 +26,7 @@ func newPaced(source source, heartbeat time.Duration) *eventStream[genwayv1.Gene
 	}
 }
 
-// A heartbeat follows each whole silence and nothing else: not events that come just ahead of it,
+// A heartbeat follows each whole silence and nothing else: not events that come just before it,
 // however many there are, and not the completed one.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 const streamedImage = `{"model":"m","prompt":"a","stream":true,"partial_images":1}`
 
-// drawing sends a preview, an image and the end, and calls between ahead of the image.
+// drawing sends a preview, an image and the end, and calls between before the image.
 func drawing(between func(context.Context) error) func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error {
 	return func(ctx context.Context, send func(*genwayv1.StreamGenerateImageResponse) error) error {
 		if err := send(images.Event(&genwayv1.ImageStarted{Losses: []*genwayv1.Loss{{Member: "style", Reason: "x"}}})); err != nil {

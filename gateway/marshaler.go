@@ -36,7 +36,7 @@ var (
 
 func (m *marshaler) ContentType(any) string { return "application/json" }
 
-// StreamContentType is that of the exchange's framing.
+// StreamContentType is the content type of the exchange's framing.
 func (m *marshaler) StreamContentType(v any) string {
 	if body, ok := v.(*httpbody.HttpBody); ok {
 		return body.GetContentType()
@@ -58,7 +58,7 @@ func (m *marshaler) Marshal(v any) ([]byte, error) {
 	return nil, fmt.Errorf("gateway: unexpected answer %T", v)
 }
 
-// encode writes the body of an answer, or returns that of an upstream that speaks the caller's protocol.
+// encode writes the body of an answer, or returns the body of an upstream that speaks the caller's protocol.
 func (m *marshaler) encode(x *exchange, message proto.Message) (body []byte, err error) {
 	answer, ok := message.(interface {
 		GetLosses() []*genwayv1.Loss
@@ -118,7 +118,7 @@ func encoder[A proto.Message](encode func(*exchange, codec.Codec, A) ([]byte, er
 }
 
 // decodeText reads the body of a text request. For a core that takes deferred bodies it reads only the head, and the
-// statistics of the body. It reads all of a body whose head cannot be found, as that of a malformed one.
+// statistics of the body. It reads all of a body whose head cannot be found, as of a malformed one.
 func decodeText(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
 	var req *codec.Request
 	headed := false

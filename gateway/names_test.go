@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// talks are conversations with system text ahead of them, a call, its result and a tool:
+// talks are conversations with system text before them, a call, its result and a tool:
 // each is at another position in the contract than in the body.
 var talks = map[string]string{
 	"chat": `{"model":"m","n":200,"max_tokens":5,"messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"https://a.example/x.png"}}]},

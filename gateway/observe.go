@@ -21,7 +21,7 @@ import (
 
 // requestRecord collects what the log line, the span and the metrics of a request need.
 type requestRecord struct {
-	// method and scheme are those of HTTP as metrics have them, and route the pattern of the
+	// method and scheme are HTTP's as metrics have them, and route the pattern of the
 	// path; empty for a path that the edge does not have.
 	method, scheme, route string
 	probe                 bool
@@ -36,7 +36,7 @@ type requestRecord struct {
 	begun     time.Time
 	// waited is how long the request waited for the core and for the caller's body.
 	waited time.Duration
-	// events and heartbeats are those of a stream; completed says that the last event came.
+	// events and heartbeats are a stream's; completed says that the last event came.
 	events, heartbeats int64
 	completed          bool
 }
@@ -78,7 +78,7 @@ func (e *Edge) observe(x *exchange, r *http.Request, p path, found bool) {
 	}
 }
 
-// template is the pattern of a path (http.route): that of a path with a model does not name
+// template is the pattern of a path (http.route): the pattern of a path with a model does not name
 // the model.
 func (e *Edge) template(p path) string {
 	if _, fixed := e.paths.fixed[p.name]; fixed {
@@ -120,7 +120,7 @@ func (x *exchange) cutBy(ctx context.Context) string {
 }
 
 // finish records a request that is over: its line in the log, its span and its metrics.
-// The path is that of the caller.
+// The path is the caller's.
 func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	end := time.Now()
 	s, took := &x.record, end.Sub(x.start)

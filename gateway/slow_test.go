@@ -37,7 +37,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p.closed); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// slowly asks for an answer of that size and reads it by steps, with a pause ahead of
+// slowly asks for an answer of that size and reads it by steps, with a pause before
 // each. It returns how much of the body came, and when.
 func slowly(t *testing.T, size int, pause func(read int) time.Duration) (read int, took time.Duration) {
 	t.Helper()

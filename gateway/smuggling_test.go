@@ -133,7 +133,7 @@ func TestSmuggling(t *testing.T) {
 }
 
 // Where RFC 9112 lets a server choose, net/http goes on: it takes equal lengths for one (RFC 9110, 8.6), a bare LF for the end
-// of a line (2.2) and a fold for blanks (5.2). A proxy that sees another end breaks the RFC, whoever its server is.
+// of a line (2.2) and a fold for blanks (5.2). A proxy that sees another end breaks the RFC, whichever its server is.
 func TestRequestsThatGoOn(t *testing.T) {
 	const head = "GET / HTTP/1.1\r\nHost: a\r\n"
 	for name, sent := range map[string]string{

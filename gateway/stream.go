@@ -318,7 +318,7 @@ type kindOf[E any] struct {
 	check  func(*E) error
 }
 
-// seen is what an event is for the edge's own part: how many of the upstream's events it stands for,
+// seen is what an event is for the edge's own part: how many of the upstream's events it has,
 // whether it completes the stream, and the translated events that a message has in its place.
 type seen struct {
 	events     int64

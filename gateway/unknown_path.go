@@ -31,7 +31,7 @@ func setOf(words string) map[string]bool {
 
 // unknownPath describes a path that this server does not have.
 type unknownPath struct {
-	// endpoint is that of the protocol whose clients send it; nil where clients of several do.
+	// endpoint belongs to the protocol whose clients send it; nil where clients of several do.
 	endpoint *endpoint
 	// offered is false for what a vendor offers and this server does not.
 	offered bool

@@ -129,7 +129,7 @@ func (w *answerWriter) moveDeadline() {
 }
 
 // FlushError flushes unless more is about to be written. Before the first byte it does
-// nothing: the status line can then still be that of an error.
+// nothing: the status line can then still be an error's.
 func (w *answerWriter) FlushError() error {
 	if w.finished || w.status == 0 || (w.hold != nil && w.hold()) {
 		return nil

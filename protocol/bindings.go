@@ -31,7 +31,7 @@ type Binding struct {
 	Operation Operation
 	// Method is the HTTP method.
 	Method string
-	// Prefix is the path, or what stands ahead of the model in one that names a model.
+	// Prefix is the path, or the part before the model in one that names a model.
 	Prefix string
 	// Suffix follows the model: a verb with its colon. Empty where the path has no verb.
 	Suffix string
@@ -185,7 +185,7 @@ func resetTime(in time.Duration) string {
 }
 
 // NamesHeader reports whether a list of headers names one. A name in the list that ends in
-// a dash stands for all names with that prefix, and one that begins with ! is not named, whatever
+// a dash matches all names with that prefix, and one that begins with ! is not named, whatever
 // else is in the list. All are spelled alike: in canonical form, or in lower case.
 func NamesHeader(list []string, name string) bool {
 	named := false

@@ -140,7 +140,7 @@ var callersNames = map[string]bool{
 type ModelVisitor func(path, model string, named bool) error
 
 // EachModel calls visit for each member of a body, a JSON object, that names or chooses a model
-// beside the model that the request is for. The error is that of visit, or a *fault.Error for a body
+// beside the model that the request is for. The error is visit's, or a *fault.Error for a body
 // that is no JSON.
 func (p *Protocol) EachModel(body []byte, visit ModelVisitor) error {
 	return eachModel(body, "", p.modelMembers(), func(path, model string, named bool) error {
@@ -245,7 +245,7 @@ var directModels = sync.OnceValue(func() *struct{ body, object modelMember } {
 })
 
 // EachModelOf is EachModel of a request in the contract: of its text in JSON, which upstreams get
-// as it is. The paths are those of the contract, and go on into the JSON.
+// as it is. The paths are the contract's, and go on into the JSON.
 func EachModelOf(req proto.Message, visit ModelVisitor) error {
 	return eachModelOf(req.ProtoReflect(), "", visit)
 }

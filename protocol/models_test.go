@@ -63,7 +63,7 @@ func TestEachModel(t *testing.T) {
 		{"images", `{"svg":{"model":"a"},"svgModel":"b"}`, "svg.model=a svgModel?"},
 		{"messages", `{"fallbacks":{"model":"a"}}`, "fallbacks.model=a"},
 		{"generatecontent", `{"contents":{"parts":{"functionCall":{"args":{"model":"x"}}}}}`, ""},
-		// Members that nobody knows.
+		// Unknown members.
 		{"chat", `{"x":{"Model":"a","MODELS":1,"y_model":true,"yModel":{},"y.model":[],"model-id":"b","submodel":"c","model_x":null}}`,
 			"x.Model? x.MODELS? x.y_model? x.yModel? x.y.model? x.model-id? x.submodel?"},
 		{"chat", `{"x":{"mod\u0065l":"a","m\\odel":"b"}}`, "x.model?"},
@@ -159,7 +159,7 @@ func TestEachModelOf(t *testing.T) {
 	}
 }
 
-// BenchmarkEachModel is what a body costs that is of a key with a list of models.
+// BenchmarkEachModel is what a body costs whose key has a list of models.
 func BenchmarkEachModel(b *testing.B) {
 	for _, size := range []int{1, 1000} {
 		turn := `{"role":"user","content":[{"type":"text","text":"` + strings.Repeat("The model said \\\"no\\\". ", 40) + `"}]}`

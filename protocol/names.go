@@ -31,8 +31,8 @@ type Names struct {
 	places func() map[string]place
 }
 
-// fieldNames are a protocol's names for fields of the contract, by their paths: those of a request, and,
-// from there, those of a message, a part, a tool and an answer.
+// fieldNames are a protocol's names for fields of the contract, by their paths: from a request, and,
+// from there, from a message, a part, a tool and an answer.
 type fieldNames struct {
 	request, message, part, holder, tool, answer map[string]string
 	// spelled returns the codec's spelling of a name that has several.
@@ -64,7 +64,7 @@ var namesOf = sync.OnceValue(func() map[genwayv1.Protocol]*fieldNames {
 	return all
 })
 
-// membersOf returns members by their fields. A field without a member has that of what it is within, or is
+// membersOf returns members by their fields. A field without a member has the member of what it is within, or is
 // part of the object itself.
 func membersOf[Row any](rows []Row, of func(*Row) (field, name string)) map[string]string {
 	names := written(rows, of)
@@ -280,7 +280,7 @@ var pathInText = sync.OnceValue(func() *regexp.Regexp {
 const InBody = "$."
 
 // Fault names the members of a failure for the caller, in its text and in its param. The failure is one that
-// the core has reported: that of a body that the core could not decode has the caller's names already, and the
+// the core has reported: a failure of a body that the core could not decode has the caller's names already, and the
 // words of an upstream are left unchanged.
 func (n *Names) Fault(f *fault.Error) {
 	if path, ok := strings.CutPrefix(f.Param, InBody); ok {

@@ -27,7 +27,7 @@ var text = (*genwayv1.GenerateTextRequest)(nil)
 
 func plain(name string) string { return name }
 
-// fieldsOf are the paths of all fields below a message, without those of the messages in
+// fieldsOf are the paths of all fields below a message, without the fields of the messages in
 // leave.
 func fieldsOf(of protoreflect.MessageDescriptor, prefix string, leave ...protoreflect.Name) []string {
 	var found []string
@@ -44,7 +44,7 @@ func fieldsOf(of protoreflect.MessageDescriptor, prefix string, leave ...protore
 	return found
 }
 
-// plumbing are fields that no caller's member stands for.
+// plumbing are fields that no caller's member sets.
 func plumbing(path string) bool { return strings.HasPrefix(path, "wire") }
 
 // No field of the contract is forgotten: each protocol says what it calls it, or none.

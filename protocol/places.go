@@ -32,7 +32,7 @@ type Conversation struct {
 // place is where in the caller's body a value of the contract comes from.
 type place struct {
 	path string
-	// around reports that the path is of what the value is within.
+	// around reports that the path names what the value is within.
 	around bool
 }
 
@@ -115,7 +115,7 @@ func (t *tracer) mark(n *node, path, general string) {
 	t.marked = member.AppendQuote(append(member.AppendQuote(t.marked, markName), ':'), path)
 }
 
-// markIn finds the mark among native fields: that of the object itself, and that of an object around it, whose
+// markIn finds the mark among native fields: the object's own, and the mark of an object around it, whose
 // members the fields hold under its name (message.genway_place).
 func markIn(fields []*genwayv1.NativeField) (own, around string) {
 	for _, f := range fields {
@@ -128,7 +128,7 @@ func markIn(fields []*genwayv1.NativeField) (own, around string) {
 	return own, around
 }
 
-// markOf finds the mark in JSON that was kept whole: its own, or that of the only object in it.
+// markOf finds the mark in JSON that was kept whole: its own, or the only object's in it.
 func markOf(raw jsontext.Value) string {
 	n := parse(raw)
 	if n == nil {

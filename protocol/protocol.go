@@ -1,5 +1,5 @@
 // Package protocol is the home of the JSON protocols: one file for each, and one table of
-// all. What is true of a protocol as a whole stands here once: its names, the group of its
+// all. Facts of a protocol as a whole are declared here once: its names, the group of its
 // keys, its paths, where a key and a version go in requests, how its streams are framed,
 // which headers belong to it, how its upstreams are addressed, and its codec. The edge, the
 // upstream adapter, authentication, configuration, overrides and routing read the table.
@@ -67,7 +67,7 @@ type Protocol struct {
 	// the protocol send, beside its own paths: an error for an unknown path below them is
 	// in the protocol's shape.
 	FirstSteps []string
-	// Example is the body of a first request, in which {{Model}} stands for the model and
+	// Example is the body of a first request, in which {{Model}} is replaced by the model and
 	// {{Size}} for the size of an image.
 	Example string
 	// IDs are how the vendor begins identifiers.
@@ -152,7 +152,7 @@ func (p *Protocol) CheckVersion(req *genwayv1.GenerateTextRequest, headers map[s
 
 // Telemetry are the names of a protocol in OpenTelemetry's conventions for generative AI.
 type Telemetry struct {
-	// Provider is gen_ai.provider.name: whose protocol it is, whoever operates the
+	// Provider is gen_ai.provider.name: whose protocol it is, whichever operator runs the
 	// upstream. Default: Protocol.Kind.
 	Provider string
 	// Operation is gen_ai.operation.name of a call that generates. Default: chat.
@@ -190,7 +190,7 @@ type Framing struct {
 // Param is a query parameter and its value.
 type Param struct{ Name, Value string }
 
-// RateHeaders are the headers by which a protocol's vendor reports where a caller stands with
+// RateHeaders are the headers by which a protocol's vendor reports a caller's standing with
 // its limits a minute, in canonical form: the limit, what remains of it, and its reset.
 type RateHeaders struct {
 	Requests, Tokens [3]string
@@ -200,7 +200,7 @@ type RateHeaders struct {
 	Budget func(Budget) map[string]string
 }
 
-// Budget is where a caller stands with a budget of money.
+// Budget is a caller's standing with a budget of money.
 type Budget struct {
 	// Spent is the part that is spent, 0 to 1 and beyond.
 	Spent float64
@@ -233,7 +233,7 @@ func tableOf(all ...*Protocol) *atomic.Pointer[[]*Protocol] {
 	return table
 }
 
-// Direct stands for callers of the contract itself, which speak no JSON protocol. It has
+// Direct describes callers of the contract itself, which speak no JSON protocol. It has
 // no paths and no codec.
 var Direct = &Protocol{ID: genwayv1.Protocol_PROTOCOL_UNSPECIFIED, Name: "grpc", Kind: "grpc", KeyGroup: "internal", Telemetry: Telemetry{Provider: "genway", Operation: OperationChat}}
 
@@ -327,7 +327,7 @@ func (p *Protocol) ErrorCodec() ErrorCodec {
 
 // Events reports whether a caller's query asks for a stream in server-sent events. A framing that
 // the protocol does not have is refused: the caller could not read any other. The parameter may
-// have a dollar sign ahead of its name, as the vendor's common parameters may.
+// have a dollar sign before its name, as the vendor's common parameters may.
 func (f Framing) Events(query string) (bool, error) {
 	if f.Query.Name == "" || query == "" {
 		return f.Query.Name == "", nil
@@ -349,6 +349,6 @@ func (f Framing) Events(query string) (bool, error) {
 
 // SessionHeaders are the headers, in lower case, by which clients name the session that a
 // request belongs to, in the order in which they are looked at: Claude Code's, opencode's and
-// pi's, and those of Codex, which sent the last in older versions. They reach the core with the
+// pi's, and Codex', which sent the last in older versions. They reach the core with the
 // body, and no upstream.
 var SessionHeaders = []string{"x-claude-code-session-id", "x-session-affinity", "x-session-id", "session-id", "session_id"}

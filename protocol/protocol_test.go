@@ -34,7 +34,7 @@ func TestPathsOfTheContract(t *testing.T) {
 	}
 }
 
-// Names are those of the enum, as the ledger has them, and each value of the enum is in
+// Names are the enum's, as the ledger has them, and each value of the enum is in
 // the table.
 func TestNames(t *testing.T) {
 	for number, name := range genwayv1.Protocol_name {
@@ -55,7 +55,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A codec is that of its protocol.
+// A codec belongs to its protocol.
 func TestCodecs(t *testing.T) {
 	for _, p := range All() {
 		if p.Codec != nil && p.Codec.Protocol() != p.ID || p.Codec == nil != p.Images || p.ErrorCodec() == nil {
@@ -64,7 +64,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// Paths of upstreams are those of the edge.
+// Paths of upstreams are the edge's.
 func TestUpstreamPaths(t *testing.T) {
 	for _, c := range []struct {
 		kind                string

@@ -22,8 +22,8 @@ func streamImages(t *testing.T, req *genwayv1.GenerateImageRequest) ([]*genwayv1
 	return events, err
 }
 
-// The images of a stream are those of the unary answer, at the same cost; previews come
-// ahead of each, of its size and format, each another picture.
+// The images of a stream are the unary answer's, at the same cost; previews come
+// before each, of its size and format, each another picture.
 func TestStreamedImages(t *testing.T) {
 	for _, previews := range []int32{0, 1, 3} {
 		for _, format := range []string{"png", "jpeg", "webp"} {

@@ -91,7 +91,7 @@ func refused(t testing.TB, err error, kind fault.Kind, param string) {
 	}
 }
 
-// fold collects a stream. The error is that of the call.
+// fold collects a stream. The error is the call's.
 func fold(ctx context.Context, s *Sandbox, req *genwayv1.GenerateTextRequest) (*codec.Accumulator, error) {
 	var folder codec.Accumulator
 	err := s.StreamGenerateText(ctx, deferred.New(req), func(ev *genwayv1.StreamGenerateTextResponse) error {

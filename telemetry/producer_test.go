@@ -154,7 +154,7 @@ func TestRegistryConcurrently(t *testing.T) {
 	}
 }
 
-// The example of a bucket is of a sampled request, and a newer one replaces it once a reader
+// The example of a bucket comes from a sampled request, and a newer one replaces it once a reader
 // has it.
 func TestExamples(t *testing.T) {
 	registry := instrument.NewRegistry()

@@ -63,7 +63,7 @@ func TestUnsupportedValues(t *testing.T) {
 	}
 }
 
-// The endpoint of one signal goes before the flag, and the flag before that of both.
+// The endpoint of one signal goes before the flag, and the flag before the endpoint of both.
 func TestEndpointOfOneSignal(t *testing.T) {
 	got, err := telemetry.FromEnvironment("http://flag", environment(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://both", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://traces/path"}))
 	if err != nil || got.TracesEndpoint != "" || got.MetricsEndpoint != "http://flag" {

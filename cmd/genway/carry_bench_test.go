@@ -24,7 +24,7 @@ import (
 )
 
 // carried are requests as they cross the whole gateway, with what the upstream answers.
-// The models say which upstream: own is of the caller's protocol, foreign is not.
+// The models choose the upstream: own speaks the caller's protocol, foreign another.
 var carried = []struct{ name, path, body, answer string }{
 	{"chat-1KB", "/v1/chat/completions", chatBody("own", 1_000, ""), chatAnswer},
 	{"chat-to-messages-1KB", "/v1/chat/completions", chatBody("foreign", 1_000, ""), messagesAnswer},

@@ -46,7 +46,7 @@ func administrated(t *testing.T) (dir string, flags []string) {
 func TestKeysOfAServer(t *testing.T) {
 	dir, flags := administrated(t)
 	file := flags[3]
-	// Were the store asked, it would be that of another directory.
+	// If the store were asked, it would be another directory's.
 	elsewhere := t.TempDir()
 	remote := func(args ...string) (string, error) {
 		return genway(t, elsewhere, append(args, flags...)...)

@@ -17,7 +17,7 @@ import (
 	"github.com/genway/genway/telemetry/instrument"
 )
 
-// telemetrySettings are those of telemetry that cost is measured of.
+// telemetrySettings are the settings of telemetry whose cost is measured.
 var telemetrySettings = map[string]struct {
 	env map[string]string
 	log slog.Level

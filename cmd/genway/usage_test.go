@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/core/store"
 )
 
-// A key's name stands beside its id, in each format; a key that nobody knows has none.
+// Each format has a key's name beside its id; an unknown key has no name.
 func TestUsageNamesKeys(t *testing.T) {
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(dir, store.FileName)})

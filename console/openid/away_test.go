@@ -16,7 +16,7 @@ func away(err error) bool {
 	return ok
 }
 
-// An identity provider that does not answer, or with nonsense, signs nobody in and is asked again
+// An identity provider that does not answer, or with nonsense, signs no user in and is asked again
 // later. What it answers stays out of errors for people, and its redirects are not followed.
 func TestAway(t *testing.T) {
 	const discovery = "/.well-known/openid-configuration"
@@ -69,7 +69,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// What is secret goes to nobody in cleartext, whatever a discovery document says.
+// Secrets are never sent in cleartext, even if a discovery document names such an address.
 func TestCleartext(t *testing.T) {
 	for _, endpoint := range []string{"http://192.0.2.1/token", "ftp://127.0.0.1/", "/token", "http:///token", "https:opaque", "http://localhost.evil.example/", "http://127.evil.example/", "http://127.0.0.1.evil.example/", "http://[::1].evil/", "::"} {
 		w := start(t, nil)

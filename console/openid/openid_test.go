@@ -179,7 +179,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Case X67: tokens that are another's, too old, or not signed by the issuer's keys sign nobody in.
+// Case X67: tokens that are another's, too old, or not signed by the issuer's keys sign no user in.
 func TestForgedTokens(t *testing.T) {
 	hour := time.Now().Add(time.Hour).Unix()
 	for name, change := range map[string]func(*identity.Provider){

@@ -43,7 +43,7 @@ const (
 	// retryAfter is how long after a failed discovery the identity provider is left alone.
 	retryAfter = 3 * time.Second
 	// knownFor is how long a discovery and its keys are good: a key that the identity provider has
-	// withdrawn signs nobody in after that.
+	// withdrawn signs no user in after that.
 	knownFor = time.Hour
 )
 

@@ -342,7 +342,7 @@ func TestGetUsage(t *testing.T) {
 	}
 }
 
-// Case K2: a raw key is in no answer but that of the call that creates it, and in no log.
+// Case K2: a raw key is in no answer but that call's which creates it, and in no log.
 func TestRawKeysAreNowhere(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)

@@ -49,7 +49,7 @@ func (f *fixture) capture(t *testing.T, number int64, keyID, body string) {
 	}
 }
 
-// actions are those of the audit about a subject.
+// actions are the audit's actions about a subject.
 func (f *fixture) actions(t *testing.T, subject string) (list []string) {
 	t.Helper()
 	resp, err := f.ListAuditEntries(showing(t, f.root), &adminv1.ListAuditEntriesRequest{Subject: subject})

@@ -48,7 +48,7 @@ func TestListNodes(t *testing.T) {
 	}
 }
 
-// Gauges are those of the limiter, and of budgets what the ledger says that the key and its owner have
+// Gauges are the limiter's, and of budgets what the ledger says that the key and its owner have
 // spent, others of the owner's keys included.
 func TestGetLimits(t *testing.T) {
 	f := serve(t)

@@ -27,7 +27,7 @@ func exactly(n *big.Int) int64 {
 	return n.Int64()
 }
 
-// Every operation is that of the integers, cut to 0 and to the largest int64.
+// Every operation is the integers' operation, cut to 0 and to the largest int64.
 func TestSaturates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := figures.Draw(t, "a"), figures.Draw(t, "b"), figures.Draw(t, "c")

@@ -4,7 +4,7 @@
 //
 // Entries are appended by the store in the transaction of the change they record:
 // there is no change without its entry, and no entry without its change. Those of a change outside the
-// database are appended ahead of it. No entry
+// database are appended before it. No entry
 // holds a secret or a secret's hash.
 //
 // The package is only the domain: it must import nothing of ours, no database/sql,

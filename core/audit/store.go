@@ -32,8 +32,8 @@ type Store interface {
 	Entries(ctx context.Context, query Query) iter.Seq2[*Entry, error]
 }
 
-// A Recorder appends entries of changes that are not the database's, such as that of a file. It is called
-// ahead of the change, so that there is none without its entry.
+// A Recorder appends entries of changes that are not the database's, such as a file's. It is called
+// before the change, so that there is none without its entry.
 type Recorder interface {
 	Record(ctx context.Context, change Change) error
 }

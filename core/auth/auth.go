@@ -94,7 +94,7 @@ func (a Authenticator) FromEdge(ctx context.Context) bool {
 func (a Authenticator) Trusts(ctx context.Context) bool { return a.Trust != nil && a.Trust(ctx) }
 
 // way returns what the way of a call says of its caller: the protocol, and whether a trusted edge
-// made the call. It also gives the group whose keys the way takes, and the reason in words.
+// made the call. It also returns the group whose keys the method takes, and the reason in words.
 func (a Authenticator) way(ctx context.Context, method string) (caller call.Caller, needed keys.Group, why string, err error) {
 	switch name := metadataOf(ctx, ProtocolKey); {
 	case Administrates(method):
@@ -223,7 +223,7 @@ func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
 }
 
 // CertificateKey is the metadata in which an edge sends the names of the certificate that
-// its caller has shown and that is of an authority, a value each, as certs.Names gives them.
+// its caller has shown and that is of an authority, a value each, as certs.Names returns them.
 const CertificateKey = "genway-client-certificate"
 
 // CertificateOf returns the names of the certificate that a caller has shown: as an edge

@@ -36,7 +36,7 @@ type Record struct {
 	Method string
 	// Start is when the call began.
 	Start time.Time
-	// Span is that of the call. Tracer makes the spans of its attempts; nil makes none.
+	// Span is the call's. Tracer makes the spans of its attempts; nil makes none.
 	Span   tracing.Span
 	Tracer *tracing.Tracer
 	// Metrics count the attempts; nil does not.
@@ -64,9 +64,9 @@ type Record struct {
 	// Pinned names the upstream that alone is asked, for a request that an administrator tries; empty
 	// for what the routes say.
 	Pinned string
-	// Priority is that of the caller's key.
+	// Priority is the caller's key's.
 	Priority overload.Priority
-	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.
+	// Admitted says that the call was admitted and recorded. Its failure is an upstream's.
 	Admitted bool
 	// Body holds the memory of the request's raw body where that may be used again after the call; nil
 	// where it is the collector's. BodyUnreferenced means that the service keeps nothing of the body.
@@ -111,7 +111,7 @@ type Record struct {
 	// Waited is how long the call waited for upstreams: for the head of an answer, and for more
 	// of it.
 	Waited time.Duration
-	// Headers are those of the last attempt's answer that are the caller's to read, by names in
+	// Headers are the headers of the last attempt's answer that the caller may read, by names in
 	// lower case: the limits of the vendor of the caller's protocol, for example. Nil for none.
 	Headers map[string]string
 	// Accepted means that the upstream may charge for the last call, even if no whole answer
@@ -157,7 +157,7 @@ type Record struct {
 
 	// The service sets these when it settles the call.
 
-	// Outcome is that of the ledger's entry; empty for a call without one.
+	// Outcome is the ledger entry's; empty for a call without an entry.
 	Outcome string
 	// Cost is what the call costs, in nano-dollars.
 	Cost int64
@@ -196,7 +196,7 @@ func (r *Record) StageSince(begin time.Time) Stage {
 type Spent struct {
 	// Upstream is the one that failed, Model what it was asked for.
 	Upstream, Model string
-	// ServedTier is that of the Record.
+	// ServedTier is the Record's.
 	ServedTier string
 	// Usage is what it reported; nil for nothing, of a call that was Accepted.
 	Usage *genwayv1.Usage
@@ -269,16 +269,16 @@ type Attempt struct {
 	// First is when the first chunk of a streamed answer came, and Released when it was sent
 	// on, after what was held back; zero for none.
 	First, Released time.Time
-	// Kind and Reason are those of the failure; empty for success.
+	// Kind and Reason are the failure's; empty for success.
 	Kind, Reason string
 	// Calls is how often the upstream was called.
 	Calls int64
-	// Address, Port and Status are of the last call over HTTP; zero without one.
+	// Address, Port and Status describe the last call over HTTP; zero without one.
 	Address      string
 	Port, Status int
 	// Counts are the tokens that the upstream reported; zero for none.
 	Counts instrument.Counts
-	// Span is that of the attempt.
+	// Span is the attempt's.
 	Span tracing.Span
 
 	chunks instrument.Chunks

@@ -18,7 +18,7 @@ func begin(b *capture.Budget, most int64, redact ...string) *capture.Capture {
 	return capture.Begin(now, b, &capture.Rule{MaxBytes: most, Redact: redact, Until: now.Add(time.Hour)})
 }
 
-// A body is kept up to the cap, however it comes, and its size is that of all of it.
+// A body is kept up to the cap, however it comes, and its size is the whole body's.
 func TestCap(t *testing.T) {
 	for _, size := range []int{0, 1, 99, 100, 101, 100 + 16<<10, 101 + 16<<10, 1 << 20} {
 		b := budget()
@@ -135,7 +135,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// Where the memory for captures is spent, a capture is nothing, and gives back what it has.
+// Where the memory for captures is spent, a capture is nothing, and releases what it has.
 func TestBudget(t *testing.T) {
 	b := capture.NewBudget(10)
 	c := begin(b, 0)

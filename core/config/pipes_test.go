@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/core/config"
 )
 
-// A named pipe that nobody writes to holds up neither a start nor a reload.
+// A named pipe without a writer delays neither a start nor a reload.
 func TestKeyOfAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite schema.json")
 
-// The schema that the commands hold is that of the configuration as it is.
+// The schema in the commands matches the configuration.
 func TestSchemaIsFresh(t *testing.T) {
 	want, err := reflected()
 	if err != nil {

@@ -76,7 +76,7 @@ func TestUnmask(t *testing.T) {
 	}
 }
 
-// Where it is not known which value a mask stands for, it is refused without a word of any.
+// Where it is not known which value a mask hides, it is refused without a word of any.
 func TestUnmaskRefuses(t *testing.T) {
 	masked := shown(t, withSecrets)
 	for name, typed := range map[string]string{

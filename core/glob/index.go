@@ -12,7 +12,7 @@ import (
 // An Index finds patterns of a list, of which the first that match count. It does not change
 // and is safe for concurrent use; a nil Index has no patterns.
 //
-// Names are in a map. Globs are in groups by what is ahead of their first * and behind their
+// Names are in a map. Globs are in groups by what is before their first * and after their
 // last one, and globs with the same of both by a few characters of what is in between. So a
 // name is looked up once for each length that these texts have, and compared only with
 // the globs that have such a text.

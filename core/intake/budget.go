@@ -21,7 +21,7 @@ const (
 
 // Bounds of callers with a key. A call whose message has not come takes some 13 KiB, an answer that is not taken 4 KiB or more.
 const (
-	// waitingCalls are those of one key whose message has not come, and waitingCallsInAll those of all keys.
+	// waitingCalls limits the calls of one key whose message has not come, and waitingCallsInAll the calls of all keys.
 	waitingCalls      = 1000
 	waitingCallsInAll = 4000
 	// untaken are the answers to calls that have ended that one key may leave in its windows, and untakenInAll those of all
@@ -36,7 +36,7 @@ type amount struct {
 	calls int
 	// untaken are calls that have ended, and whose answers wait for room in the client's window.
 	untaken int
-	// bytes are those of request messages.
+	// bytes counts request messages.
 	bytes int64
 	// answers are the bytes of answers that are not on their way yet. They have a budget of their own: messages that come in do
 	// not make an answer fail that is paid for.

@@ -201,7 +201,7 @@ func (b *begun) take() {
 	b.kept = nil
 }
 
-// reason is that of a refusal.
+// reason is a refusal's.
 func reason(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.Reason
@@ -471,7 +471,7 @@ func TestAnswersThatStall(t *testing.T) {
 	}
 }
 
-// Large answers that are not taken have a budget: a call whose answer has no room fails. It is not that of request messages: an
+// Large answers that are not taken have a budget: a call whose answer has no room fails. It is not the budget of request messages: an
 // answer that is paid for is sent, however many messages come in. The first answer of all is sent, whatever its size.
 func TestLargeAnswersHaveABudget(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -187,7 +187,7 @@ func TestMissesShareChecks(t *testing.T) {
 	})
 }
 
-// Keys come, go and are shown by many at once: for the race detector, and nobody's
+// Keys come, go and are shown by many at once: for the race detector, and no one's
 // good key is ever wrong.
 func TestConcurrently(t *testing.T) {
 	m := &memory{}

@@ -207,7 +207,7 @@ func BenchmarkValid(b *testing.B) {
 	}
 }
 
-// No part of a key stays in a text, wherever and however often it stands there.
+// No part of a key stays in a text, wherever and however often it is there.
 func TestRedactIn(t *testing.T) {
 	const key = "gwk_0123456789abcdefghijABCDEFGHIJ012345"
 	for text, want := range map[string]string{

@@ -7,7 +7,7 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// Case N64: a wall clock that jumps by a day and is put right again gives no budget twice,
+// Case N64: a wall clock that jumps by a day and is put right again grants no budget twice,
 // and the key is admitted again when the later of the two days is over.
 func TestN64ClockJumpsGiveNoBudgetTwice(t *testing.T) {
 	const day = 24 * time.Hour

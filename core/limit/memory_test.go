@@ -319,7 +319,7 @@ func TestStandingOfBudgets(t *testing.T) {
 	spend(limit.Who{KeyID: "a third"}, 60, limit.Fill{}, 0)
 }
 
-// The standing is that of the subject with the least left, refused or not.
+// The standing is the standing of the subject with the least left, refused or not.
 func TestStanding(t *testing.T) {
 	c := clockAt(start)
 	l := c.limiter(limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{RequestsPerMinute: 2, TokensPerMinute: 600}}}})

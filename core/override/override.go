@@ -65,7 +65,7 @@ const (
 )
 
 // New makes rules ready. A parameter that neither the text nor the image request has,
-// or a value of another type than it is of, is an error. No rules give nil.
+// or a value of another type than it is of, is an error. Without rules it returns nil.
 func New(rules Rules) (*Overrides, error) {
 	if len(rules.Drop)+len(rules.Set)+len(rules.Default)+len(rules.Bound) == 0 {
 		return nil, nil

@@ -231,7 +231,7 @@ func TestWriteRoundTrip(t *testing.T) {
 	})
 }
 
-// A book gives what was put into it last.
+// A book returns what was put into it last.
 func TestBook(t *testing.T) {
 	var b price.Book
 	if _, ok := b.Find("", "sonnet", time.Now()); ok {

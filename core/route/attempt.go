@@ -216,7 +216,7 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	return nil
 }
 
-// AnswerPrefix is that of the metadata with call.Record.Headers. An edge knows the
+// AnswerPrefix begins the metadata with call.Record.Headers. An edge knows the
 // same.
 const AnswerPrefix = "genway-answer-"
 

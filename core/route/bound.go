@@ -57,7 +57,7 @@ func (b *bound) limit(now time.Time) int {
 	return min(most, max(1, int(grown)))
 }
 
-// place is that of one call.
+// place is one call's.
 type place struct {
 	bound *bound
 	begun time.Time

@@ -8,7 +8,7 @@ import (
 // breaker is the circuit breaker of an upstream. After failures in a row it is open: all
 // calls are refused for a while. Then it is half-open: one trial call is let through, and
 // the others are refused until the trial's answer has begun, or has failed. A trial that
-// gives no verdict keeps the others out for no longer than the breaker was open: then there is
+// has no verdict keeps the others out for no longer than the breaker was open: then there is
 // another trial.
 //
 // It is not failsafe-go's (decision 19), which has no calls without a verdict: a call whose caller

@@ -113,7 +113,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// An upstream that runs out of its own time gives way to the fallback, and counts as
+// An upstream that runs out of its own time is followed by the fallback, and counts as
 // failing; the route's time is for both.
 func TestDeadlinesAndFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ type Limits struct {
 	// DrainFor is how long a call goes on whose caller left, to be settled on what the
 	// upstream says it cost; 0 ends it at once.
 	DrainFor time.Duration
-	// Backoff is the middle of the random wait ahead of a retry. Default 200 ms.
+	// Backoff is the middle of the random wait before a retry. Default 200 ms.
 	Backoff time.Duration
 }
 
@@ -103,7 +103,7 @@ type turn struct {
 	streamed bool
 	// model is what the target is asked for.
 	model string
-	// priority is that of the caller, and last says that no other target is left: the call
+	// priority is the caller's, and last says that no other target is left: the call
 	// may wait for a place.
 	priority overload.Priority
 	last     bool
@@ -210,7 +210,7 @@ func (t *turn) timed(ctx context.Context, begun func(), do func(context.Context)
 // errBusy is shared by all who find an upstream at its bound.
 var errBusy = busy(fault.ReasonUpstreamBusy, "as many requests as the upstream may have are under way; try again", time.Second)
 
-// errUnfit is of an upstream that fails its checks.
+// errUnfit is the error of an upstream that fails its checks.
 var errUnfit = busy("UPSTREAM_BROKEN", "the upstream fails its checks and is not called until one succeeds", time.Second)
 
 // Checked sets whether the upstream answers its checks. While it does not, calls are refused
@@ -363,7 +363,7 @@ const (
 )
 
 // judged is the verdict of a call on its upstream. A failure that the request is to blame for
-// never counts against the upstream, and a call whose caller left, or would not wait, gives no
+// never counts against the upstream, and a call whose caller left, or would not wait, counts as no
 // verdict. One that has not answered by the route's deadline, which ctx has, failed;
 // unless it is a stream that had content.
 func (t *turn) judged(ctx context.Context, err error) verdict {

@@ -83,7 +83,7 @@ func (r *Route) named() *genwayv1.Model {
 }
 
 // leading returns the routes, in their order, that some caller's requests for the model come
-// to: they match, and the routes ahead of each that do leave a protocol over.
+// to: they match, and the routes before each that do leave a protocol over.
 func (t *table) leading(model string) (routes []int) {
 	left := allProtocols()
 	for _, i := range t.models.All(model) {
@@ -102,7 +102,7 @@ func (t *table) leading(model string) (routes []int) {
 	return routes
 }
 
-// allProtocols are those of callers, direct ones among them.
+// allProtocols are the protocols of callers, direct callers among them.
 func allProtocols() []genwayv1.Protocol {
 	all := []genwayv1.Protocol{protocol.Direct.ID}
 	for _, p := range protocol.All() {

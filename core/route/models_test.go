@@ -16,7 +16,7 @@ func (*describing) Models() []*genwayv1.Model {
 	return []*genwayv1.Model{{Name: "real", DisplayName: "Real", OwnedBy: "vendor", InputTokenLimit: &limit, GeneratesImages: true, Description: "draws"}}
 }
 
-// An alias is described as what it stands for, under its own name; one whose upstream
+// An alias is described as its target, under its own name; one whose upstream
 // lists nothing by what its targets speak.
 func TestAliasesAreDescribed(t *testing.T) {
 	u, silent := &describing{}, &stub{name: "silent"}

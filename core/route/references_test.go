@@ -26,7 +26,7 @@ func words(text string) *genwayv1.Part {
 	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}}
 }
 
-// References that nobody here knows go to upstreams of their own protocol alone. Others get
+// References to what Genway does not have go to upstreams of their own protocol alone. Others get
 // the rest of the conversation, as long as there is one.
 func TestUnknownReferences(t *testing.T) {
 	const user, assistant, system = genwayv1.Role_ROLE_USER, genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_SYSTEM

@@ -113,7 +113,7 @@ func TestFewRefusalsSetNoBound(t *testing.T) {
 	})
 }
 
-// All calls of one model are refused: those of another are served, and after a while the
+// All calls of one model are refused: calls of another are served, and after a while the
 // first model's caller gets its vendor's own refusals again.
 func TestRefusalsOfOneModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

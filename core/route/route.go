@@ -237,7 +237,7 @@ func (r *Route) order(q request) []Target {
 
 // first returns the targets that share a request's load: those that speak the caller's
 // protocol, or where there is none all others. A route of one upstream for each
-// protocol passes requests through: no target stands in for another unless the operator
+// protocol passes requests through: no target replaces another unless the operator
 // configures it as a fallback.
 func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
 	able := serving(r.Targets, images)
@@ -327,7 +327,7 @@ func (a attempt) capture(ctx context.Context, asked proto.Message) {
 	c.Message(capture.UpstreamRequest, a.Name, shown.Interface())
 }
 
-// inference returns the labels of the metrics of an attempt at the target. The model is that of
+// inference returns the labels of the metrics of an attempt at the target. The model is named by
 // the configuration: where it leaves the name to callers, the pattern of the route stands for
 // it.
 func (t *Target) inference(r *Route, q request) instrument.Inference {
@@ -358,7 +358,7 @@ func (r *Router) Breakers(yield func(upstream string, state int)) {
 	}
 }
 
-// shaved returns a context that ends a little ahead of the caller's deadline, if there
+// shaved returns a context that ends a little before the caller's deadline, if there
 // is one, so that the caller still gets our own error that the time is up: a twentieth of
 // what is left, within bounds. Each server on the way takes its own.
 func shaved(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -399,7 +399,7 @@ func share(deadline time.Time, targets int) time.Time {
 
 // UpstreamState is how an upstream is at a moment.
 type UpstreamState struct {
-	// Target is one of those that have it; its model and its weight are of no meaning.
+	// Target is one of those that have it; its model and its weight mean nothing.
 	Target Target
 	// Breaker is 0 while the circuit breaker is closed, 1 while it is half-open, 2 while it is
 	// open, and -1 without one.

@@ -55,7 +55,7 @@ func (r *Route) share(targets []Target, q request) []Target {
 	return draw(targets)
 }
 
-// ranked returns the targets by ascending cost; those of equal cost keep their order.
+// ranked returns the targets by ascending cost; targets of equal cost keep their order.
 func ranked(targets []Target, cost func(*Target) float64) []Target {
 	type priced struct {
 		target Target

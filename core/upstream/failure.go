@@ -13,10 +13,10 @@ const (
 	ReasonCancelled   = "CANCELLED"
 	ReasonUnreachable = "UPSTREAM_UNREACHABLE"
 	ReasonCredentials = "UPSTREAM_CREDENTIALS" //nolint:gosec // the name of a reason, not a secret
-	// ReasonAnswersFull is of an answer for which the process has no memory left: nothing
+	// ReasonAnswersFull is the reason of an answer for which the process has no memory left: nothing
 	// that the upstream did wrong.
 	ReasonAnswersFull = "ANSWERS_FULL"
-	// ReasonNoContent is of a stream that goes on and says nothing of its answer.
+	// ReasonNoContent is the reason of a stream that goes on and says nothing of its answer.
 	ReasonNoContent = "STREAM_WITHOUT_CONTENT"
 )
 

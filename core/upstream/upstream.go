@@ -19,7 +19,7 @@ import (
 // change or keep the request. Their errors are *fault.Error values, whose Param
 // is a path in the canonical message (messages[0].parts[1].image).
 //
-// When ctx ends, a call gives up within 100 ms and returns what Interrupted
+// When ctx ends, a call ends within 100 ms and returns what Interrupted
 // makes of it. An adapter counts each call it makes in the Calls of the call's record (call.Of), and
 // calls its AnswerBegins when a unary answer has begun, if it can know.
 type Upstream interface {
@@ -65,7 +65,7 @@ type Send = func(*genwayv1.StreamGenerateTextResponse) error
 type SendImage = func(*genwayv1.StreamGenerateImageResponse) error
 
 // Lossless refuses a call that would lose something, if it is strict. It is asked
-// ahead of the upstream wherever the losses are known by then: a refused request
+// before the upstream is called wherever the losses are known by then: a refused request
 // should cost nothing.
 func Lossless(ctx context.Context, losses []*genwayv1.Loss) error {
 	if len(losses) == 0 || !call.Of(ctx).Strict {

@@ -52,7 +52,7 @@ func (b *minBusy) UpdateClientConnState(state balancer.ClientConnState) error {
 	return b.Balancer.UpdateClientConnState(balancer.ClientConnState{ResolverState: pickfirst.EnableHealthListener(state.ResolverState)})
 }
 
-// ResolverError is of the connections.
+// ResolverError reports an error of the connections.
 func (b *minBusy) ResolverError(err error) { b.Balancer.ResolverError(err) }
 
 // UpdateState makes a picker of the cores that are ready now.

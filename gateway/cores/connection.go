@@ -52,7 +52,7 @@ func newConnection(picker balancer.Picker) *connection {
 	return c
 }
 
-// Pick gives a call the connection, and learns from the call's answer what the core takes.
+// Pick returns the connection for a call, and learns from the call's answer what the core takes.
 func (c *connection) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	result, err := c.Picker.Pick(info)
 	d := deliveryOf(info.Ctx)

@@ -112,7 +112,7 @@ func (announced) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 // RequireTransportSecurity reports that these are no secret.
 func (announced) RequireTransportSecurity() bool { return false }
 
-// prepare gives a call its delivery, unless nothing can be learnt from it and nothing has to be checked.
+// prepare returns a call's delivery, unless nothing can be learnt from it and nothing has to be checked.
 func (k *knowledge) prepare(ctx context.Context, options []grpc.CallOption) (context.Context, []grpc.CallOption) {
 	d := deliveryOf(ctx)
 	if d == nil {

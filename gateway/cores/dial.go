@@ -28,7 +28,7 @@ func serviceConfig() string {
 
 // Dial connects to the cores that the targets name, soon, and again whenever a connection is
 // lost. A single core on a fixed address is connected to as gRPC does by itself, when it is
-// first needed and without health checks: there is no other to go to. The credentials are those of
+// first needed and without health checks: there is no other to go to. The credentials are the credentials of
 // each connection. Proxies of the environment are not used.
 func Dial(targets []target.Target, log *slog.Logger, creds credentials.TransportCredentials, options ...grpc.DialOption) (*Conn, error) {
 	known := &knowledge{}

@@ -86,7 +86,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 
 // verdictOf says what the end of a call says of its core. An error with details is the
 // core's own answer, about the request or an upstream; one without comes from gRPC or from
-// whatever stands between. Only the edge sets deadlines, for short calls. A call that never
+// through any proxy between. Only the edge sets deadlines, for short calls. A call that never
 // got a connection says nothing: gRPC knows about connections.
 func verdictOf(info balancer.DoneInfo, refused refusal) verdict {
 	switch {

@@ -33,7 +33,7 @@ func (s *single) options(of target.Target) []grpc.DialOption {
 	return options
 }
 
-// note logs a state unless it is that of the line before. Between calls a connection may be closed and made again,
+// note logs a state unless the line before has it. Between calls a connection may be closed and made again,
 // which is not logged.
 func (s *single) note(state balancer.State) {
 	now := state.ConnectivityState

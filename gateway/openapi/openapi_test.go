@@ -78,7 +78,7 @@ func TestDocument(t *testing.T) {
 	validate(t, schema, "the document", openapi.Document)
 }
 
-// sections are those of the golden files of a codec.
+// sections are the sections of a codec's golden files.
 func sections(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/internal/certs/certtest"
 )
 
-// Names are those of subjectAltName and the fingerprint, in the form in which keys have
+// Names are subjectAltName's and the fingerprint, in the form in which keys have
 // them; the subject's common name is none.
 func TestNames(t *testing.T) {
 	issued, _, _ := certtest.New(t, "ca").Issue(t, certtest.Names{DNS: []string{"A.Example"}, URIs: []string{"spiffe://a/b"}, Emails: []string{"Ada@Example.org"}})

@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/internal/certs/certtest"
 )
 
-// A certificate of exactly the name that a client asks for is shown ahead of one with a
+// A certificate of exactly the name that a client asks for is preferred to one with a
 // wildcard, in whichever order the files are named. Other names get the first that is good
 // for them, and the first of all if none is.
 func TestExactNamesComeFirst(t *testing.T) {

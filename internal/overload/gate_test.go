@@ -200,7 +200,7 @@ func TestManyRefusalsWait(t *testing.T) {
 	})
 }
 
-// An answer waits for longestHold at most, however many refusals there are; that of a caller
+// An answer waits for longestHold at most, however many refusals there are; the answer to a caller
 // who leaves, and all while memory is short, do not.
 func TestHeldRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestIdleProcessorAnswersRefusals(t *testing.T) {
 	})
 }
 
-// TestOneLineASecond is that of any number of refusals.
+// TestOneLineASecond: any number of refusals is one line a second.
 func TestOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

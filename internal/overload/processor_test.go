@@ -12,7 +12,7 @@ type processor struct {
 	mu     sync.Mutex
 	free   time.Time // when all work is done
 	closed bool
-	// long is what round gives: for how long goroutines ran that do not wait for anything.
+	// long is what round returns: for how long goroutines ran that do not wait for anything.
 	long time.Duration
 }
 

@@ -13,7 +13,7 @@ import (
 const within = 5 * time.Second
 
 // Read returns a file's content, and of a larger one its first bytes: one more than most, so that
-// the caller sees that it is too large. A named pipe that nobody writes to is empty, and one that is
+// the caller sees that it is too large. A named pipe without a writer is empty, and one that is
 // not closed in 5 s an error, where os.ReadFile would wait for ever. Errors name the file.
 func Read(file string, most int64) ([]byte, error) { return read(file, most, within) }
 

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the vocabulary")
 
-// The vocabulary is that of another implementation, in its order.
+// The vocabulary is another implementation's, in its order.
 func TestVocabulary(t *testing.T) {
 	other := codec.NewO200kBase()
 	var want []string
@@ -82,7 +82,7 @@ func cut(t interface{ Fatalf(string, ...any) }, text string) []string {
 	return want
 }
 
-// Every rune is where the pattern has it, whatever it stands beside.
+// Every rune is where the pattern has it, beside any other rune.
 func TestEveryRune(t *testing.T) {
 	for r := range rune(utf8.MaxRune + 1) {
 		if !utf8.ValidRune(r) || r > 0x3400 && r < 0xa000 || r > 0xac80 && r < 0xd780 || r > 0x20010 && r < 0xe0000 || r > 0xe0200 {
@@ -93,7 +93,7 @@ func TestEveryRune(t *testing.T) {
 	}
 }
 
-// The tokens are those of the other implementation, word by word: it cuts "\n \n" where
+// The tokens are the other implementation's, word by word: it cuts "\n \n" where
 // the pattern does not, and loses DEL.
 func TestAsTheOther(t *testing.T) {
 	other := codec.NewO200kBase()

@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxBatchBytes bounds the events of a batch, in bytes. It is what one read of an upstream's
-	// stream gives at most, so that what waits for a slow caller does not grow with batches.
+	// stream returns at most, so that what waits for a slow caller does not grow with batches.
 	maxBatchBytes = 8 << 10
 	// maxBatchedBytes bounds an event in a batch. A larger one goes by itself: to copy it once more
 	// costs more than a message.

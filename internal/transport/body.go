@@ -42,7 +42,7 @@ func without(m proto.Message, number protowire.Number) proto.Message {
 	return rest.Interface()
 }
 
-// join unmarshals a message around its body. What stands before and behind it is
+// join unmarshals a message around its body. What is before and after it is
 // merged, which is how protobuf defines bytes that follow one another.
 func join(data []byte, m carrier) error {
 	wire, ok := find(data, wireNumber)

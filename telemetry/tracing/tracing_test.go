@@ -145,7 +145,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// The text of a trace is that of its identifier, in each span of it, and a span's traceparent is of
+// The text of a trace is its identifier's, in each span of it, and a span's traceparent is of
 // that span.
 func TestTexts(t *testing.T) {
 	tracer := tracing.New(tracing.Config{Tracer: noop.Tracer{}})

@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/telemetry/wideline"
 )
 
-// The fields are those of the line, in text and in JSON, whatever their number, and lines that
+// The fields are the line's, in text and in JSON, whatever their number, and lines that
 // are written at once do not mix.
 func TestWrite(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -131,7 +131,7 @@ func TestHelpAndVersionAtEveryLevel(t *testing.T) {
 	}
 }
 
-// What stands in the environment, or looks like a key, may be a secret at the wrong place:
+// A text from the environment, or one that looks like a key, may be a secret at the wrong place:
 // an error names the flag and the variable, and does not repeat it.
 func TestErrorsKeepSecrets(t *testing.T) {
 	for _, c := range []struct{ name, value, line, want string }{

@@ -26,7 +26,7 @@ func (*configured) Run(context.Context, io.Writer) error { return nil }
 
 func (c *configured) TakeSettings(settings []Setting) { c.settings = settings }
 
-// Each flag has its value and where it is from: an argument ahead of the environment, that ahead of the default.
+// Each flag has its value and where it is from: an argument precedes the environment, which precedes the default.
 func TestSettings(t *testing.T) {
 	t.Setenv("TEST_WAIT", "5s")
 	t.Setenv("TEST_NETS", "10.0.0.0/8,fd00::/8")

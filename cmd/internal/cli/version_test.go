@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The version and the commit are those of the linker, else of the module and of the checkout.
+// The version and the commit are the linker's, else the module's and the checkout's.
 func TestBuild(t *testing.T) {
 	commit := []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}, {Key: "vcs.time", Value: "2026-01-31T12:00:00Z"}, {Key: "vcs.modified", Value: "true"},

@@ -225,7 +225,7 @@ func TestChecksShowNothing(t *testing.T) {
 	}
 }
 
-// Programs that the server runs are named on its host alone: a text that is written may keep those of the file, and have no
+// Programs that the server runs are named on its host alone: a text that is written may keep the file's, and have no
 // others.
 func TestCommandsAreNotWritten(t *testing.T) {
 	r, file, _, record, recorded := written(t)

@@ -35,7 +35,7 @@ func TestSharesNameTheWholeLimit(t *testing.T) {
 	}
 }
 
-// Shares are rounded down: those of all cores together are no more than the limit, but that each core admits at least one.
+// Shares are rounded down: the shares of all cores together are no more than the limit, but that each core admits at least one.
 func TestSharesAreRoundedDown(t *testing.T) {
 	claim := &limit.Claim{Starts: [2]int64{1, 1}}
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ type Check struct {
 	Name string
 	// Every is the time from one check to the next, and how long one may take.
 	Every time.Duration
-	// Ask makes the call. It gives up when ctx ends.
+	// Ask makes the call. It returns when ctx ends.
 	Ask func(ctx context.Context) error
 	// Report is called after each check with whether the upstream may be called.
 	Report func(ok bool)

@@ -32,7 +32,7 @@ type AWS struct {
 	Profile string
 	// AccessKeyID, SecretAccessKey and SessionToken are the keys of AWSKeys.
 	AccessKeyID, SecretAccessKey, SessionToken string
-	// RoleARN and TokenFile are those of AWSWebIdentity. Default: the environment's
+	// RoleARN and TokenFile configure AWSWebIdentity. Default: the environment's
 	// (AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE).
 	RoleARN, TokenFile string
 	// Region and Service are what signatures are for. Required.

@@ -12,7 +12,7 @@ const (
 	// fetchTimeout bounds one fetch, whichever requests wait for it.
 	fetchTimeout = 10 * time.Second
 	// ahead is how long before its expiry a credential is fetched again, at most; it is a
-	// quarter of the credential's life if that is less. Google's metadata server gives the
+	// quarter of the credential's life if that is less. Google's metadata server returns the
 	// same token until about 5 minutes before its expiry, so that what is left of a token is
 	// a life of its own: the next fetch then comes when three quarters of the rest are over.
 	ahead = 10 * time.Minute
@@ -79,7 +79,7 @@ func newCache[T any](name string, fetch fetcher[T], secrets func(T) []string) *c
 }
 
 // get returns a valid value. It waits, until ctx ends, only if there is none, or an upstream has
-// refused the one there is. A refused one is used on while the issuer gives no other.
+// refused the one there is. A refused one remains in use until the issuer returns another.
 func (c *cache[T]) get(ctx context.Context) (*lease[T], error) {
 	for {
 		c.mu.Lock()

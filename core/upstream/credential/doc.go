@@ -3,7 +3,7 @@
 // signed with. Each source is one file.
 //
 // A credential is fetched when the first request needs it, by one fetch at a time. It is
-// fetched again ahead of its expiry, in the background, while requests go on with the one
+// fetched again before its expiry, in the background, while requests go on with the one
 // that is still valid. An expired credential is never sent: requests then wait for the
 // issuer, and fail with an Error when it does not answer. No secret is in an error or a log.
 //

@@ -39,7 +39,7 @@ const (
 	// EntraScope is the default of Entra.Scope: that of Azure OpenAI. Claude in Microsoft
 	// Foundry has https://ai.azure.com/.default.
 	EntraScope = "https://cognitiveservices.azure.com/.default"
-	// assertionType is that of a federated token (RFC 7523, 2.2).
+	// assertionType is the type of a federated token (RFC 7523, 2.2).
 	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 )
 
@@ -77,7 +77,7 @@ func NewEntra(name string, config Entra) Credential {
 	return b
 }
 
-// ManagedIdentity says how to obtain tokens of the identity that Azure gives to a machine or
+// ManagedIdentity says how to obtain tokens of the identity that Azure assigns to a machine or
 // an app.
 //
 // Source, read 2026-11-22: learn.microsoft.com/entra/identity/managed-identities-azure-resources/
@@ -88,7 +88,7 @@ type ManagedIdentity struct {
 	// Resource is what the tokens are for, without /.default. Default
 	// https://cognitiveservices.azure.com.
 	Resource string
-	// Endpoint and Header are those of App Service and Functions (IDENTITY_ENDPOINT,
+	// Endpoint and Header configure App Service and Functions (IDENTITY_ENDPOINT,
 	// IDENTITY_HEADER). Without them, the instance metadata service of a virtual machine is
 	// asked.
 	Endpoint, Header string

@@ -33,7 +33,7 @@ type Google struct {
 	Metadata bool
 }
 
-// googleScope is that of all of Google Cloud; what a token may do is up to IAM.
+// googleScope is the scope of all of Google Cloud; what a token may do is up to IAM.
 const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 
 // googleTypes are the kinds of credentials that a file may hold.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// askToken sends a request whose answer is a token as a metadata server gives it.
+// askToken sends a request whose answer is a token as a metadata server returns it.
 func askToken(client *http.Client, req *http.Request) (string, time.Time, error) {
 	resp, err := client.Do(req) //nolint:gosec // of the operator's environment, or fixed
 	if err != nil {

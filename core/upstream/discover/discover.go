@@ -23,7 +23,7 @@ import (
 // Lister is an upstream that says which models it serves.
 type Lister interface {
 	// ListModels returns a page of its list. token is empty for the first page, and the
-	// NextPageToken of the page before for all others. It gives up when ctx ends.
+	// NextPageToken of the page before for all others. It returns when ctx ends.
 	ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error)
 }
 

@@ -32,7 +32,7 @@ type answer struct {
 	idle idleTimer
 	// conn is the connection of the call, which the trace reports; nil if it is not one of ours.
 	// pooled means that it served other calls before, the last of kind after; before is the number
-	// of bytes that were written to it by then. kind is that of this call.
+	// of bytes that were written to it by then. kind is this call's.
 	trace       httptrace.ClientTrace
 	conn        *conn
 	pooled      bool
@@ -216,7 +216,7 @@ func (a *answer) whole(decoded bool) ([]byte, error) {
 	return bytes.TrimPrefix(raw, byteOrderMark), nil
 }
 
-// byteOrderMark is ahead of the JSON of some servers. RFC 8259, 8.1 lets readers ignore it, and the
+// byteOrderMark precedes the JSON of some servers. RFC 8259, 8.1 lets readers ignore it, and the
 // vendors' SDKs do.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
@@ -256,7 +256,7 @@ func (a *answer) read(limit int64) ([]byte, error) {
 }
 
 // readPieces reads the rest of a body behind its first piece. All pieces have one size, so that
-// those of a body that turns out to be too large are used again for the next body.
+// the buffers of a body that turns out to be too large are used again for the next body.
 func (a *answer) readPieces(first []byte, limit int64) ([]byte, error) {
 	var memory arena.Arena
 	defer memory.Free()

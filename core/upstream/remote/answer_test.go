@@ -96,7 +96,7 @@ func TestAnswersOfEverySize(t *testing.T) {
 				if err != nil || string(resp.GetWire().GetJson()) != body {
 					t.Errorf("%d bytes, Content-Length %d: %v, got %d", size, length, err, len(resp.GetWire().GetJson()))
 				}
-				// Without a Content-Length the memory is that of the next larger size.
+				// Without a Content-Length the memory has the next larger size.
 				if want := memory != nil && (size >= arena.Least || length < 0 && size > arena.Least/2); memory.Used() != want {
 					t.Errorf("%d bytes, Content-Length %d: memory to be used again: %v", size, length, !want)
 				}
@@ -105,7 +105,7 @@ func TestAnswersOfEverySize(t *testing.T) {
 	}
 }
 
-// A byte order mark ahead of a body is no part of it, be it an answer or an error.
+// A byte order mark before a body is no part of it, be it an answer or an error.
 func TestByteOrderMarks(t *testing.T) {
 	const mark, refusal = "\xef\xbb\xbf", `{"error":{"message":"m","type":"t","param":null,"code":null}}`
 	own := hello()

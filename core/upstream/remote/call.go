@@ -93,7 +93,7 @@ func (u *Upstream) request(ctx context.Context, op protocol.Operation, model str
 	if u.config.Trace {
 		req.Header = traced(req.Header, call.Of(ctx).Carried())
 	}
-	// The transport writes the head by itself, ahead of the body, for types of readers that it does
+	// The transport writes the head by itself, before the body, for types of readers that it does
 	// not know.
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -126,7 +126,7 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 
 // translate sets the reason and the kind of unknown models and of overload, as callers of another
 // protocol know them: the vendors report an unknown model by the message of a 404, overload by a 529 or by
-// that of a 503, and a caller's protocol has its own texts and statuses for both.
+// from a 503, and a caller's protocol has its own texts and statuses for both.
 func translate(f *fault.Error) {
 	message := strings.ToLower(f.Message)
 	switch {
@@ -212,7 +212,7 @@ func (u *Upstream) useKeys(keys ...string) {
 	u.setAccount(keys[0])
 }
 
-// ownHeaders are those of every call: ours, then the operator's.
+// ownHeaders are the headers of every call: ours, then the operator's.
 func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
@@ -229,7 +229,7 @@ func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 	return h
 }
 
-// headers returns the headers of a call: those of every call, and if the upstream speaks the caller's
+// headers returns the headers of a call: ownHeaders, and if the upstream speaks the caller's
 // protocol, those that came with the caller's body, unless the configuration sets them or the version
 // that they name. The result must not be changed.
 func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
@@ -349,7 +349,7 @@ func (u *Upstream) addressOf(op protocol.Operation, model string) *url.URL {
 	return &address
 }
 
-// path returns the path of an operation, which follows that of the base and the version and begins with
+// path returns the path of an operation, which follows the base's path and the version and begins with
 // a slash. own means that it is configured, or of the provider: then no version is added.
 func (u *Upstream) path(op protocol.Operation, model string) (path string, own bool) {
 	if own = u.config.Path != ""; own {
@@ -478,7 +478,7 @@ type Credential interface {
 	Name() string
 	// Authorize sets the headers that authenticate the request. refused is called with an answer of
 	// status 401 or 403, and reports whether the request is to be authorised and sent once more. The
-	// error is that of the request's context, or the reason why there is no valid credential.
+	// error is the request context's, or the reason why there is no valid credential.
 	Authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error)
 	// Secrets are the values that are redacted from answers and errors.
 	Secrets() []string

@@ -51,7 +51,7 @@ type conn struct {
 	once   sync.Once
 	// refused means that nothing more may be written.
 	refused atomic.Bool
-	// written counts the bytes that were written, including those of a write in progress: an answer
+	// written counts the bytes that were written, including a write in progress: an answer
 	// may arrive before the write has returned.
 	written atomic.Int64
 
@@ -261,7 +261,7 @@ func (a *answer) usable(c *conn, info httptrace.GotConnInfo) bool {
 }
 
 // unsent reports whether not one byte of the call was written to its pooled connection. The text is
-// that of net/http for a connection that was closed before the call began: over TLS, closing writes
+// net/http's for a connection that was closed before the call began: over TLS, closing writes
 // bytes too.
 func (a *answer) unsent(err error) bool {
 	if !a.pooled {

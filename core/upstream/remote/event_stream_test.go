@@ -37,7 +37,7 @@ func readFrames(t *testing.T, text []byte) (string, error) {
 	return string(got), err
 }
 
-// A stream that is cut gives the events that came whole, and ends without an error between two
+// A stream that is cut has the events that came whole, and ends without an error between two
 // frames alone.
 func TestEventStreamCutAtEveryByte(t *testing.T) {
 	text, ends, events := frames(t)
@@ -55,7 +55,7 @@ func TestEventStreamCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// No byte can be changed without being noticed: a changed frame gives nothing, nor does what
+// No byte can be changed without being noticed: a changed frame yields nothing, nor does what
 // follows it.
 func TestEventStreamChangedAtEveryByte(t *testing.T) {
 	text, ends, events := frames(t)

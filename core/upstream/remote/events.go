@@ -35,7 +35,7 @@ type events struct {
 	// withoutContent counts the bytes that were taken, comments too. The reader of the events sets
 	// it to 0 with each event that has content of the answer.
 	withoutContent int
-	// name is that of the event before; most events have the same.
+	// name is the previous event's; most events have the same.
 	name string
 }
 

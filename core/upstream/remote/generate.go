@@ -404,7 +404,7 @@ func askForUsage(body []byte) ([]byte, error) {
 	return member.Patch(body, member.Member{Name: "stream_options", Value: options})
 }
 
-// unreadable reports whether an error is that of a frame which could not be read, and not
+// unreadable reports whether an error comes from a frame that could not be read, and not
 // one that the upstream reports.
 func unreadable(err error) bool {
 	return err != nil && fault.From(err).Reason == fault.ReasonMalformedAnswer

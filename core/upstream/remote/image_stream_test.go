@@ -105,7 +105,7 @@ func TestImagesAtOnceAreEvents(t *testing.T) {
 	}
 }
 
-// A stream that is cut at any byte ahead of its last event is an error, for all callers,
+// A stream that is cut at any byte before its last event is an error, for all callers,
 // and never an end.
 func TestCutImageStreams(t *testing.T) {
 	all := preview + finished

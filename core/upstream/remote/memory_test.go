@@ -78,7 +78,7 @@ func TestUnknownContentCodings(t *testing.T) {
 }
 
 // Answers of all upstreams share a budget, of which one upstream has half. What a call
-// holds it gives back when it is over, however it ends.
+// holds it is released when it is over, however it ends.
 func TestAnswersShareABudget(t *testing.T) {
 	memory := remote.NewAnswerMemory(16 << 20)
 	body := strings.Replace(chatAnswer, "x", strings.Repeat("x", 7<<19), 1)

@@ -25,7 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// placePath returns the path of an operation at the upstream's provider, if it differs from that of the
+// placePath returns the path of an operation at the upstream's provider, if it differs from the path of the
 // protocol.
 func (u *Upstream) placePath(op protocol.Operation, model string) (string, bool) {
 	e := u.config.Place
@@ -300,7 +300,7 @@ func newEventStream(a *answer, frames io.Reader) *eventStream {
 	return &eventStream{answer: a, frames: frames, decoder: eventstream.NewDecoder()}
 }
 
-// Read returns the events. Those ahead of a failure are given first.
+// Read returns the events. Events before a failure are returned first.
 func (e *eventStream) Read(p []byte) (int, error) {
 	for len(e.events) == 0 {
 		if e.err != nil {

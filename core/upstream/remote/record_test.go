@@ -32,7 +32,7 @@ func TestFlowOfPassThroughStreams(t *testing.T) {
 	}
 }
 
-// The usage of a stream that fails is that of its beginning, unless the failure itself has one; for
+// The usage of a stream that fails is its beginning's, unless the failure itself has one; for
 // callers of its protocol and for others.
 func TestUsageOfFailedStreams(t *testing.T) {
 	start := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":7,\"output_tokens\":1}}}\n\n" +

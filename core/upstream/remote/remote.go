@@ -43,7 +43,7 @@ type Config struct {
 	// the base's; "/" adds none. For generateContent it is that of the models. Empty is the
 	// protocol's.
 	Path string
-	// Query goes with every call, behind that of the base.
+	// Query goes with every call, after the base's.
 	Query map[string]string
 	// APIKey goes where the protocol puts it; empty sends none.
 	APIKey string
@@ -52,7 +52,7 @@ type Config struct {
 	// Place describes the provider that runs the upstream; nil is the protocol's vendor.
 	Place *provider.Endpoint
 	// Dialect lists the members of chat completions that it takes, for requests that are translated;
-	// nil lists those of OpenAI and the additions of others.
+	// nil lists OpenAI's and the additions of others.
 	Dialect *dialect.Chat
 	// Version is the version of the protocol that it is called with, whatever the caller's; empty
 	// is the caller's for its own body, and the oldest for any other.

@@ -59,7 +59,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, asked *deferred.Reque
 
 func textPing() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) }
 
-// finisher is a stream decoder that knows the end of the answer ahead of the protocol's terminal
+// finisher is a stream decoder that knows the end of the answer before the protocol's terminal
 // event: only usage can follow.
 type finisher interface{ Finished() bool }
 
@@ -229,7 +229,7 @@ func (s *textStream) forward(f codec.Frame, raw []byte) error {
 		s.failed, err = s.failure(err), nil
 	}
 	if s.passThrough && err == nil {
-		// The frame goes ahead of the completed event that may be made of it.
+		// The frame precedes the completed event that may be made of it.
 		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.upstream.config.Protocol, Event: f.Event, Data: f.Data, Unasked: s.upstream.config.LeaveUsage})
 		if err := s.out.add(frame, found.content, found.completed != nil || s.ended()); err != nil {
 			return err
@@ -266,7 +266,7 @@ func (s *textStream) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextR
 // found is what the events of one frame are.
 type found struct {
 	// content means that one has content of the answer, and does not only announce it. ping means that
-	// they are one heartbeat, and calls that they may be those of a tool's call.
+	// they are one heartbeat, and calls that they may belong to a tool's call.
 	content, ping, calls bool
 	// text is what the only event adds to a text or to thinking; empty for all others.
 	text string
@@ -430,7 +430,7 @@ func isFailure(f codec.Frame, err error) bool {
 }
 
 // failure returns an error as the caller gets it. The upstream's own error body is kept only for
-// callers of its protocol. The usage is that of the error, or else the last that the stream has
+// callers of its protocol. The usage is the error's, or else the last that the stream has
 // reported.
 func (s *textStream) failure(err error) error {
 	if err == nil {
@@ -447,7 +447,7 @@ func (s *textStream) failure(err error) error {
 	return f
 }
 
-// holdBack buffers the events ahead of an answer's first content. Upstreams that are about to
+// holdBack buffers the events before an answer's first content. Upstreams that are about to
 // fail often send a first event: while nothing was sent to the caller, a failure is a plain error
 // with a status of its own, and another upstream can still be called (case S6). The buffer is
 // released after a time even without content, since proxies end connections that are silent

@@ -71,7 +71,7 @@ type outcome struct {
 func (h outcome) String() string { return strings.Join(h.kinds, " ") }
 
 // playStream makes a streamed call in a bubble of its own. Its events are gathered until the adapter
-// flushes them, as those for an edge that takes batches are; the time of an event is that of its flush.
+// flushes them, as events for an edge that takes batches are; the time of an event is its flush's.
 func playStream(t *testing.T, transport http.RoundTripper, change func(*remote.Config), passThrough bool) (h outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

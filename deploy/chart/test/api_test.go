@@ -21,7 +21,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// objects are those of a set of values, decoded strictly: a member that the API does not have,
+// objects are the objects of a set of values, decoded strictly: a member that the API does not have,
 // and one that is there twice, is an error.
 func objects(t *testing.T, file string) []runtime.Object {
 	t.Helper()

@@ -28,7 +28,7 @@ type engine struct {
 	dir, prefix string
 	// networks have the addresses that are left.
 	networks map[string]netip.Addr
-	// containers are those of each service, in the order of their start.
+	// containers are each service's, in the order of their start.
 	containers map[string][]*container
 	links      int
 }
@@ -225,7 +225,7 @@ func (e *engine) run(cmd *exec.Cmd, log *output, ended chan struct{}) {
 	})
 }
 
-// environment is that of a container: its image's and its service's.
+// environment is a container's: its image's and its service's.
 func environment(c *container) []string {
 	all := append([]string{"PATH=" + os.Getenv("PATH")}, c.program.environment...)
 	for name, value := range c.service.Environment {

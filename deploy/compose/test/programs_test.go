@@ -11,7 +11,7 @@ import (
 )
 
 // program is what runs in the place of an image: Genway's own programs alone on an empty root, as in
-// their images, and those of this machine for the others.
+// their images, and this machine's for the others.
 type program struct {
 	// environment is the image's.
 	environment []string

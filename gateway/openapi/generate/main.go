@@ -4,7 +4,7 @@
 //
 //	generate [-check] DIRECTORY
 //
-// DIRECTORY is that of package openapi. With -check nothing is written: the exit code is 1 if
+// DIRECTORY is package openapi's. With -check nothing is written: the exit code is 1 if
 // openapi.json is not what generate would write.
 package main
 

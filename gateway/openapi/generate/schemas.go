@@ -57,7 +57,7 @@ func notNull(schema object) object {
 }
 
 // ref returns the reference to a type's schema, which it makes at its first mention. A name behind a #
-// is of a schema that document.yaml has.
+// names a schema that document.yaml has.
 func (s *schemas) ref(name string) (object, error) {
 	if own, ok := strings.CutPrefix(name, "#"); ok {
 		return object{"$ref": "#/components/schemas/" + own}, nil

@@ -118,7 +118,7 @@ func TestUnary(t *testing.T) {
 	})
 }
 
-// A failure keeps its code, text and details, and the header that came ahead of it.
+// A failure keeps its code, text and details, and the header that came before it.
 func TestUnaryFailure(t *testing.T) {
 	detailed, err := status.New(codes.NotFound, "no such thing").WithDetails(&genwayv1.ErrorDetail{Param: "model"})
 	if err != nil {
@@ -175,7 +175,7 @@ func TestCancelledCall(t *testing.T) {
 	})
 }
 
-// A method that is not registered gives the same error on both transports.
+// A method that is not registered returns the same error on both transports.
 func TestUnknownMethod(t *testing.T) {
 	onBoth(t, &service{}, func(t *testing.T, client genwayv1.GenerationClient) {
 		if _, err := client.CountTokens(t.Context(), &genwayv1.CountTokensRequest{}); status.Code(err) != codes.Unimplemented {
@@ -191,7 +191,7 @@ func TestUnknownMethod(t *testing.T) {
 	}
 }
 
-// Messages come in order and whole, the header ahead of them, the trailer and the
+// Messages come in order and whole, the header before them, the trailer and the
 // status behind.
 func TestStream(t *testing.T) {
 	const events = 100
@@ -239,7 +239,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A stream that fails ahead of its first message still ends its header.
+// A stream that fails before its first message still ends its header.
 func TestStreamFailsAtOnce(t *testing.T) {
 	s := &service{stream: func(*genwayv1.GenerateTextRequest, grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 		return status.Error(codes.NotFound, "no such model")

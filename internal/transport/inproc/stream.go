@@ -147,7 +147,7 @@ func (s *serverStream) RecvMsg(into any) error {
 	return err
 }
 
-// SendMsg sends a message, and the header ahead of the first.
+// SendMsg sends a message, and the header before the first.
 func (s *serverStream) SendMsg(message any) error {
 	if !s.begun {
 		s.begun = true

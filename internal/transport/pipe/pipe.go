@@ -22,7 +22,7 @@ func NewListener() *Listener {
 }
 
 // Dial connects to the listener, which sees the connection come from an address; the zero Addr is
-// that of a unix socket. It waits until the connection is accepted, and fails with net.ErrClosed
+// a unix socket's. It waits until the connection is accepted, and fails with net.ErrClosed
 // once the listener is closed.
 func (l *Listener) Dial(ctx context.Context, from netip.Addr) (net.Conn, error) {
 	ours, theirs := net.Pipe()
@@ -56,7 +56,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr is that of a unix socket without a name.
+// Addr is the address of a unix socket without a name.
 func (l *Listener) Addr() net.Addr { return at{} }
 
 type conn struct {

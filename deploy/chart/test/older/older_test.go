@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
-// Each object of the golden files is one of Kubernetes 1.29, but for those of other APIs.
+// Each object of the golden files is one of Kubernetes 1.29, but for objects of other APIs.
 func TestDecode(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
