@@ -33,6 +33,7 @@ var messagesProtocol = Protocol{
 		Fit:               fit.Rules{Names: fit.NameRule{Longest: 128}, NoBlanks: true},
 		VersionBehindPath: true,
 		MaxTokens:         messages.MaxTokens,
+		Breakpoints:       messages.Breakpoints,
 		Foreign:           unsigned,
 		// To an Anthropic organisation, an AWS account or a Google Cloud project (BetaThinkingDroppedInputTransformation).
 		BindsSeals: true,

@@ -20,6 +20,9 @@ type Upstream struct {
 	// MaxTokens returns the limit of tokens of a request that has none, by its model, for a
 	// protocol that requires one; nil for one that does not.
 	MaxTokens func(model string) int64
+	// Breakpoints returns a translated request with prompt-cache breakpoints, unless its caller has set one; nil for
+	// a protocol that has none or whose vendor needs none.
+	Breakpoints func(*genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest
 	// Fit is what upstreams take of a translated request.
 	Fit fit.Rules
 	// Foreign reports whether a part cannot be one that an upstream of the protocol has

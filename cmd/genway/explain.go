@@ -95,7 +95,7 @@ func printCall(stdout io.Writer, t route.Target, model string) {
 }
 
 func printOverrides(stdout io.Writer, t route.Target) {
-	if does := t.Overrides.String(); does != "" {
+	if does := t.Changes(); does != "" {
 		fmt.Fprintf(stdout, "     %s\n", does)
 	}
 }

@@ -90,14 +90,11 @@ func (w *wireRequest) toolChoice() (*genwayv1.ToolChoice, error) {
 // tools writes tools and tool_choice. A choice among several of the tools, which
 // this protocol does not have, is made by leaving the others out.
 func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
-	var only []string
-	if c := req.GetToolChoice(); c.GetAllowedList() || len(c.GetNames()) > 1 {
-		only = c.Names
-	}
+	only := chosen(req.GetToolChoice())
 	open := false
 	for i, t := range req.GetTools() {
 		path := member.Index("tools", i)
-		if fit.Hosted(t, protocol) || only != nil && !slices.Contains(only, t.GetFunction().GetName()+t.GetCustom().GetName()) {
+		if !isSent(t, only) {
 			continue
 		}
 		if !open {
@@ -110,6 +107,19 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 		w.EndList()
 	}
 	w.toolChoice(req.GetToolChoice(), open)
+}
+
+// chosen returns the names of the tools that a choice is among, if it is among several; else nil.
+func chosen(c *genwayv1.ToolChoice) []string {
+	if c.GetAllowedList() || len(c.GetNames()) > 1 {
+		return c.GetNames()
+	}
+	return nil
+}
+
+// isSent reports whether a tool is offered to the upstream; only are the names that chosen returns.
+func isSent(t *genwayv1.Tool, only []string) bool {
+	return !fit.Hosted(t, protocol) && (only == nil || slices.Contains(only, t.GetFunction().GetName()+t.GetCustom().GetName()))
 }
 
 func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {

@@ -187,9 +187,14 @@ type Target struct {
 	Weight *int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Share of the load; default 1."`
 	// Fit has requests of the upstream's own protocol fit the model, too.
 	Fit bool `yaml:"fit,omitempty" json:"fit,omitempty" jsonschema_description:"Leave out what the catalogue says the model refuses, and lower limits above its most, also where the caller speaks the upstream's protocol: its body is not touched otherwise. The target's model is named."`
+	// Cache is CacheAuto, or empty.
+	Cache string `yaml:"cache,omitempty" json:"cache,omitempty" jsonschema:"enum=auto" jsonschema_description:"auto adds prompt-cache breakpoints to translated requests whose callers set none, for upstreams of kind messages. Without it, only callers set them."`
 	// Overrides change the parameters of requests.
 	Overrides `yaml:",inline"`
 }
+
+// CacheAuto adds prompt-cache breakpoints to the translated requests of a target.
+const CacheAuto = "auto"
 
 // Duration is a time.Duration spelled as in Go: 1m30s.
 type Duration time.Duration

@@ -58,6 +58,9 @@ func TestOverrides(t *testing.T) {
 func TestWrongOverrides(t *testing.T) {
 	const upstreams = "upstreams:\n  local: {kind: chat, base_url: http://x}\n  claude: {kind: messages, base_url: http://x}\n  pictures: {kind: images, base_url: http://x}\nroutes:\n  - model: m\n    targets:\n      - upstream: "
 	for text, says := range map[string]string{
+		"local\n        cache: auto":                                               `f.yaml:9:16: routes[0].targets[0].cache: requests to an upstream of kind chat have no prompt-cache breakpoints to add; leave it out`,
+		"sandbox\n        cache: auto":                                             `routes[0].targets[0].cache: requests to an upstream of kind sandbox have no`,
+		"claude\n        cache: on":                                                `routes[0].targets[0].cache: "on" is no policy; auto is the only one`,
 		"local\n        drop: [temprature]":                                        `f.yaml:9:16: routes[0].targets[0].drop[0]: there is no parameter "temprature"; did you mean "temperature"?`,
 		"local\n        set: {temprature: 1}":                                      `f.yaml:9:15: unknown key "temprature"; did you mean "temperature"?`,
 		"local\n        sett: {temperature: 1}":                                    `f.yaml:9:9: unknown key "sett"; did you mean "set"?`,

@@ -175,7 +175,15 @@ func (c *Config) checkTarget(all *checks, at string, t Target) {
 		all.wrongf(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
 		return
 	}
-	t.check(all, at, cmp.Or(u.Kind, Sandbox))
+	kind := cmp.Or(u.Kind, Sandbox)
+	switch p := protocol.ByKind(kind); {
+	case t.Cache == "":
+	case t.Cache != CacheAuto:
+		all.wrongf(at+".cache", "%q is no policy; auto is the only one", t.Cache)
+	case p == nil || p.Upstream.Breakpoints == nil:
+		all.wrongf(at+".cache", "requests to an upstream of kind %s have no prompt-cache breakpoints to add; leave it out", kind)
+	}
+	t.check(all, at, kind)
 }
 
 // Warnings are what is allowed in the file and most likely not meant: routes that nothing

@@ -83,6 +83,9 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	if !p.canonical() {
 		t.settings = &settings{caller: caller, target: p.wire.spec}
 	}
+	if place := protocol.Of(target.Protocol).Upstream.Breakpoints; target.Cache && place != nil && decoded.text != nil && target.Protocol != caller.ID {
+		t.cached = place(decoded.text.GenerateTextRequest) != decoded.text.GenerateTextRequest
+	}
 	t.plain = func(body []byte) (outcome, bool) {
 		r := p.plainly(ctx, body)
 		return outcome{body: r.body}, r.body != nil

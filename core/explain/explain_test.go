@@ -42,6 +42,7 @@ func explainer(t *testing.T) *explain.Explainer {
 		{Model: "m", Targets: []route.Target{{Name: "claude", Protocol: messages, Upstream: at(messages), Model: "claude-x", Overrides: changes}}, Fallback: []route.Target{{Name: "spare", Protocol: chat, Upstream: at(chat)}}},
 		{Model: "c", Targets: []route.Target{{Name: "chat", Protocol: chat, Upstream: at(chat)}}},
 		{Model: "e", Targets: []route.Target{{Name: "gemini", Protocol: gemini, Upstream: at(gemini), Overrides: thinks}}},
+		{Model: "k", Targets: []route.Target{{Name: "claude", Protocol: messages, Upstream: at(messages), Cache: true}}},
 		{Model: "s", Targets: []route.Target{{Name: "sandbox", Upstream: embedded}}},
 	})}
 }
@@ -108,6 +109,25 @@ func TestSettingsThatAreSetAreChanged(t *testing.T) {
 	const arrives = "generationConfig.thinkingConfig.thinkingLevel"
 	if m := all["reasoning_effort"]; err != nil || m.GetFate() != adminv1.Fate_FATE_CHANGED || m.GetRule() != "override" || !slices.Contains(m.GetArrives(), arrives) || all["+"+arrives] != nil {
 		t.Errorf("%v, %v, %v", err, m, all)
+	}
+}
+
+// Prompt-cache breakpoints of the target are added, and nothing of the caller's is lost or changed for them.
+func TestBreakpointsAreAdded(t *testing.T) {
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"k","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`)})
+	if err != nil || resp.GetRefusal() != nil {
+		t.Fatal(err, resp.GetRefusal())
+	}
+	is := fates(resp.GetMembers())
+	for _, path := range []string{"+system[0].cache_control.type", "+messages[0].content[0].cache_control.type"} {
+		if m := is[path]; m.GetFate() != adminv1.Fate_FATE_ADDED || m.GetRule() != "override" || m.GetArrivedJson() != `"ephemeral"` {
+			t.Errorf("%s: %v", path, m)
+		}
+	}
+	for path, arrives := range map[string]string{"messages[0].content": "system[0].text", "messages[1].content": "messages[0].content[0].text"} {
+		if m := is[path]; m.GetFate() != adminv1.Fate_FATE_MAPPED || !slices.Contains(m.GetArrives(), arrives) {
+			t.Errorf("%s: %v", path, m)
+		}
 	}
 }
 

@@ -42,6 +42,8 @@ type tracing struct {
 	answer bool
 	// settings says what the table of settings has for the members of a request; nil for an answer.
 	settings *settings
+	// cached says that the target adds all prompt-cache breakpoints of the upstream's body.
+	cached bool
 	// plain returns what a body becomes without overrides; false where it is refused.
 	plain func(body []byte) (outcome, bool)
 
@@ -80,6 +82,7 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 			return list, true
 		}
 		m := t.member(l, sent, plainly)
+		m.Arrives = slices.DeleteFunc(m.GetArrives(), t.isAdded)
 		for _, path := range m.GetArrives() {
 			claimed[path] = true
 		}
@@ -96,12 +99,17 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 			return list, true
 		}
 		m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{l.path}, ArrivedJson: shown(l.value), Rule: ruleCodec}
-		if was, there := plainly.body[l.path]; !t.answer && (!there || !bytes.Equal(was, l.value)) {
+		if was, there := plainly.body[l.path]; !t.answer && (!there || !bytes.Equal(was, l.value)) || t.isAdded(l.path) {
 			m.Rule = ruleOverride
 		}
 		list = append(list, m)
 	}
 	return list, truncated
+}
+
+// isAdded reports whether a path is in a breakpoint that the target's configuration adds.
+func (t *tracing) isAdded(path string) bool {
+	return t.cached && strings.Contains(path, ".cache_control.")
 }
 
 // member says what became of one.

@@ -76,6 +76,9 @@ func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Req
 	if err := upstream.Lossless(ctx, losses); err != nil {
 		return nil, nil, err
 	}
+	if place := protocol.Of(a.Protocol).Upstream.Breakpoints; a.Cache && place != nil && !a.speaks(req.Head()) {
+		asked = place(asked)
+	}
 	a.capture(ctx, asked)
 	return req.With(asked), losses, nil
 }

@@ -74,6 +74,8 @@ type Target struct {
 	Weight int
 	// Overrides change the parameters of requests; nil changes none.
 	Overrides *override.Overrides
+	// Cache adds prompt-cache breakpoints to translated requests whose callers set none.
+	Cache bool
 	// Catalog is what is known of models, which translated requests are made to fit; nil knows
 	// nothing.
 	Catalog *catalog.Catalog
@@ -81,6 +83,16 @@ type Target struct {
 	Guard *Guard
 	// Models returns what the target is listed with; nil is what the upstream lists.
 	Models func() []*genwayv1.Model
+}
+
+// Changes says what the target changes of requests, for people: "set temperature 0.2; cache auto". It is empty for
+// nothing.
+func (t *Target) Changes() string {
+	changes := t.Overrides.String()
+	if t.Cache {
+		changes = strings.TrimPrefix(changes+"; cache auto", "; ")
+	}
+	return changes
 }
 
 // Router is a table of routes that can be swapped while requests run; each request

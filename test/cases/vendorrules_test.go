@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/harness"
 	"github.com/genway/genway/test/cases/requests"
@@ -19,6 +22,7 @@ func vendorRuleCases() []Case {
 	return []Case{
 		{"X22", "names of tools fit the upstream's rules; the caller sees its own again, unary and streamed, in choices and history", toolNames},
 		{"X24", "a responses upstream is asked for reasoning that the caller can bring back: sealed, and told as a summary", reasoningIsAsked},
+		{"X50", "cache: auto ends the tools and the last turns of translated requests to messages with breakpoints, at Bedrock and Vertex AI too; a caller's own are the only ones, and bodies of messages pass as they are", cachedPrefixes},
 		{"X23", "texts and stop sequences that the target's vendor rejects are left out and named, or refused by name", blankTexts},
 	}
 }
@@ -179,4 +183,46 @@ func reasoningIsAsked(t *testing.T) {
 	// A caller of responses says it itself.
 	w.caller = harness.Responses
 	w.sees(t, `{"input":"hi","reasoning":{"effort":"high"}}`).At(include).Absent(t)
+}
+
+// cachedPrefixes asks at the vendor itself and at the clouds, whose bodies are of another form.
+func cachedPrefixes(t *testing.T) {
+	const breakpoint = `{"type":"ephemeral"}`
+	for name, upstreams := range map[string]string{
+		"anthropic": `{kind: messages, base_url: "http://127.0.0.1/v1"}`,
+		"bedrock":   `{kind: messages, provider: bedrock, endpoint: invoke, region: us-east-1, api_key: k}`,
+		"vertex":    `{kind: messages, provider: vertex, project: p, region: global, api_key: k}`,
+	} {
+		c, err := config.Parse("f", []byte("upstreams:\n  claude: "+upstreams+"\nroutes: [{model: '*', targets: [{upstream: claude, cache: auto}]}]\n"), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, caller := range harness.Texts() {
+			t.Run(string(caller)+" to "+name, func(t *testing.T) {
+				g := harness.New(t, harness.Config{Remote: place(t, c.Upstreams["claude"]), Wrap: func(all upstream.Upstream) upstream.Upstream {
+					return route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "claude", Upstream: all, Protocol: protocols[harness.Messages], Model: "messages/m",
+						Cache: c.Routes[0].Targets[0].Cache == config.CacheAuto}}}})
+				}})
+				g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+				a := g.Post(caller, "m", requests.Body(caller, []string{requests.Tools(caller, false, weather)},
+					requests.User(caller, "hi"), requests.Call(caller, [3]string{"c1", "weather", "{}"}), requests.Result(caller, "c1", "weather", "sun")))
+				seen := parse(t, g.Messages.Last(t).Body)
+				if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || strings.Contains(lost, "cache") {
+					t.Fatalf("status %d, lost %q: %s", a.Status, lost, a.Body)
+				}
+				if caller == harness.Messages {
+					if strings.Contains(string(seen.Raw), "cache_control") {
+						t.Errorf("the caller's body became %s", seen.Raw)
+					}
+					return
+				}
+				for _, at := range []string{"tools[0]", "messages[0].content[0]", "messages[2].content[0]"} {
+					seen.At(at+".cache_control").Is(t, breakpoint)
+				}
+				if n := strings.Count(string(seen.Raw), "cache_control"); n != 3 {
+					t.Errorf("%d breakpoints: %s", n, seen.Raw)
+				}
+			})
+		}
+	}
 }

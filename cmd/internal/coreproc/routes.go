@@ -110,7 +110,7 @@ func targets(r config.Route, list []config.Target, made map[string]route.Target,
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
-		target.Model = t.Model
+		target.Model, target.Cache = t.Model, t.Cache == config.CacheAuto
 		if t.Weight != nil {
 			target.Weight = *t.Weight
 		}
@@ -199,11 +199,11 @@ func (r *Routing) Routes() []*adminv1.Route {
 		}
 		for i := range from.Targets {
 			t := &from.Targets[i]
-			m.Targets = append(m.Targets, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Weight: int32(cmp.Or(t.Weight, 1)), Overrides: t.Overrides.String()})
+			m.Targets = append(m.Targets, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Weight: int32(cmp.Or(t.Weight, 1)), Overrides: t.Changes()})
 		}
 		for i := range from.Fallback {
 			t := &from.Fallback[i]
-			m.Fallback = append(m.Fallback, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Overrides: t.Overrides.String()})
+			m.Fallback = append(m.Fallback, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Overrides: t.Changes()})
 		}
 		list = append(list, m)
 	}

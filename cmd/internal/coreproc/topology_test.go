@@ -25,7 +25,7 @@ func TestTopology(t *testing.T) {
   one: {kind: chat, base_url: "https://one.example/v1", api_key: canary, max_concurrent: 7}
   two: {kind: messages, base_url: "https://two.example"}
 routes:
-  - {model: "a*", strategy: least_busy, targets: [{upstream: one, weight: 3, set: {temperature: 0.5}}], fallback: [{upstream: two, model: b}]}
+  - {model: "a*", strategy: least_busy, targets: [{upstream: one, weight: 3, set: {temperature: 0.5}}], fallback: [{upstream: two, model: b, cache: auto}]}
   - {model: "*", protocols: [messages], deadline: 5s, targets: [{upstream: two}, {upstream: sandbox}], capture: {share: 0.5, until: 2020-01-01}}
 `)
 	embedded := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
@@ -41,7 +41,7 @@ routes:
 	}
 	routes := r.Routes()
 	if len(routes) != 2 || routes[0].GetStrategy() != "least_busy" || routes[0].GetTargets()[0].GetWeight() != 3 || !strings.Contains(routes[0].GetTargets()[0].GetOverrides(), "temperature") ||
-		routes[0].GetFallback()[0].GetModel() != "b" || !slices.Equal(routes[1].GetProtocols(), []string{"messages"}) || routes[1].GetDeadline().GetSeconds() != 5 ||
+		routes[0].GetFallback()[0].GetModel() != "b" || routes[0].GetFallback()[0].GetOverrides() != "cache auto" || !slices.Equal(routes[1].GetProtocols(), []string{"messages"}) || routes[1].GetDeadline().GetSeconds() != 5 ||
 		routes[0].GetCapture() != nil || routes[1].GetCapture().GetShare() != 0.5 || routes[1].GetCapture().GetUntil().AsTime().Year() != 2020 {
 		t.Errorf("the routes are %v", routes)
 	}
