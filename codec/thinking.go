@@ -45,6 +45,15 @@ var efforts = []struct {
 	{"max", 65536},
 }
 
+// Efforts returns the words for how much to think, ascending, without the one for not at all.
+func Efforts() []string {
+	words := make([]string, 0, len(efforts)-1)
+	for _, e := range efforts[1:] {
+		words = append(words, e.effort)
+	}
+	return words
+}
+
 // Budget returns a token budget for a thinking configuration that has perhaps only
 // an effort; ok is false when neither is known.
 func Budget(t *genwayv1.ThinkingConfig) (tokens int32, ok bool) {

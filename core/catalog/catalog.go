@@ -8,6 +8,7 @@
 package catalog
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
@@ -197,11 +199,25 @@ type Row struct {
 	// Input and Output are what the model reads and writes: words of Modalities.
 	Input  []string `yaml:"input,omitempty"`
 	Output []string `yaml:"output,omitempty"`
-	// Refuses are parameters that the model answers with an error, as overrides name them.
-	Refuses *[]string `yaml:"refuses,omitempty"`
+	// Refuses are parameters that the model answers with an error, as overrides name them, and
+	// words of Features. RefusesThinking are those that it refuses only while it thinks.
+	Refuses         *[]string `yaml:"refuses,omitempty"`
+	RefusesThinking *[]string `yaml:"refuses_thinking,omitempty"`
+	// ThinkingTopP is the least top_p that the model takes while it thinks.
+	ThinkingTopP *float64 `yaml:"thinking_top_p,omitempty"`
+	// OneOf are parameters of which a request has at most one.
+	OneOf *[]string `yaml:"one_of,omitempty"`
 	// Thinking are the forms in which the model is asked to think: words of Forms. An empty
 	// list is a model that does not think.
 	Thinking *[]string `yaml:"thinking,omitempty"`
+	// Thinks is when a model thinks that can: a word of Times.
+	Thinks string `yaml:"thinks,omitempty"`
+	// Efforts are the words that the model takes for how much to think, ascending. Not to
+	// think is none of them: Thinks says whether a model takes that.
+	Efforts []string `yaml:"efforts,omitempty"`
+	// MinBudget and MaxBudget bound a budget that is not 0, in tokens.
+	MinBudget *int64 `yaml:"min_budget,omitempty"`
+	MaxBudget *int64 `yaml:"max_budget,omitempty"`
 	// Tools and StructuredOutput say whether the model takes tools and JSON schemas.
 	Tools            *bool `yaml:"tools,omitempty"`
 	StructuredOutput *bool `yaml:"structured_output,omitempty"`
@@ -228,7 +244,33 @@ const (
 // Forms are the forms in which models are asked to think.
 func Forms() []string { return []string{Budget, Effort, Adaptive} }
 
-// Refusable are the parameters that a row may name in Refuses.
+// When a model thinks.
+const (
+	// Asked is a model that thinks if it is asked to.
+	Asked = "asked"
+	// Default is a model that thinks unless it is asked not to.
+	Default = "default"
+	// Always is a model that cannot be asked not to think.
+	Always = "always"
+)
+
+// Times are when models think.
+func Times() []string { return []string{Asked, Default, Always} }
+
+// What a model may refuse beside parameters.
+const (
+	// ForcedToolChoice is a choice of tools that demands a call.
+	ForcedToolChoice = "forced_tool_choice"
+	// Prefill is a conversation that ends with the beginning of the answer.
+	Prefill = "prefill"
+	// JSONWithTools is an answer in JSON together with function tools.
+	JSONWithTools = "json_with_tools"
+)
+
+// Features are what a row may name in Refuses and RefusesThinking beside parameters.
+func Features() []string { return []string{ForcedToolChoice, Prefill, JSONWithTools} }
+
+// Refusable are the parameters that a row may name in Refuses, RefusesThinking and OneOf.
 func Refusable() []string {
 	var names []string
 	for _, s := range setting.Texts() {
@@ -256,15 +298,30 @@ func (r Row) validate(at string) error {
 	for _, n := range []struct {
 		key   string
 		value *int64
-	}{{"context", r.Context}, {"max_output", r.MaxOutput}} {
+	}{{"context", r.Context}, {"max_output", r.MaxOutput}, {"min_budget", r.MinBudget}, {"max_budget", r.MaxBudget}} {
 		if n.value != nil && *n.value < 1 {
 			return strict.Wrong(at+"."+n.key, "expected at least 1 token, got %d", *n.value)
 		}
 	}
+	switch least, most := r.MinBudget, r.MaxBudget; {
+	case least != nil && most != nil && *least > *most:
+		return strict.Wrong(at+".min_budget", "%d is more than max_budget, which is %d", *least, *most)
+	case r.ThinkingTopP != nil && !(*r.ThinkingTopP >= 0 && *r.ThinkingTopP <= 1):
+		return strict.Wrong(at+".thinking_top_p", "expected 0 to 1, got %v", *r.ThinkingTopP)
+	}
+	var thinks []string
+	if r.Thinks != "" {
+		thinks = []string{r.Thinks}
+	}
+	refused := slices.Concat(Refusable(), Features())
 	for _, l := range []struct {
 		key          string
 		words, known []string
-	}{{"input", r.Input, Modalities()}, {"output", r.Output, Modalities()}, {"refuses", listOf(r.Refuses), Refusable()}, {"thinking", listOf(r.Thinking), Forms()}} {
+	}{
+		{"input", r.Input, Modalities()}, {"output", r.Output, Modalities()},
+		{"refuses", listOf(r.Refuses), refused}, {"refuses_thinking", listOf(r.RefusesThinking), refused}, {"one_of", listOf(r.OneOf), Refusable()},
+		{"thinking", listOf(r.Thinking), Forms()}, {"thinks", thinks, Times()}, {"efforts", r.Efforts, codec.Efforts()},
+	} {
 		for _, word := range l.words {
 			if !slices.Contains(l.known, word) {
 				return strict.Wrong(at+"."+l.key, "%q is none of %s%s", word, strings.Join(l.known, ", "), strict.Meant(word, l.known))
@@ -285,16 +342,21 @@ func listOf(list *[]string) []string {
 func (r Row) over(other Row) Row {
 	r.Context, r.MaxOutput = either(r.Context, other.Context), either(r.MaxOutput, other.MaxOutput)
 	r.Refuses, r.Thinking = either(r.Refuses, other.Refuses), either(r.Thinking, other.Thinking)
+	r.RefusesThinking, r.OneOf = either(r.RefusesThinking, other.RefusesThinking), either(r.OneOf, other.OneOf)
+	r.ThinkingTopP = either(r.ThinkingTopP, other.ThinkingTopP)
+	r.MinBudget, r.MaxBudget = either(r.MinBudget, other.MinBudget), either(r.MaxBudget, other.MaxBudget)
+	r.Thinks = cmp.Or(r.Thinks, other.Thinks)
 	r.Tools, r.StructuredOutput = either(r.Tools, other.Tools), either(r.StructuredOutput, other.StructuredOutput)
+	if r.Efforts == nil {
+		r.Efforts = other.Efforts
+	}
 	if r.Input == nil {
 		r.Input = other.Input
 	}
 	if r.Output == nil {
 		r.Output = other.Output
 	}
-	if r.Price == "" {
-		r.Price = other.Price
-	}
+	r.Price = cmp.Or(r.Price, other.Price)
 	if r.Source == "" {
 		r.Source, r.Read = other.Source, other.Read
 	}

@@ -18,18 +18,18 @@ func TestShipped(t *testing.T) {
 		refuses, thinks string
 		context         int64
 	}{
-		"claude-opus-4-7": {"temperature top_p top_k", "adaptive effort", 0},
-		"claude-opus-4.7": {"temperature top_p top_k", "adaptive effort", 0},
-		"us.anthropic.claude-opus-4-7-20260416-v1:0":  {"temperature top_p top_k", "adaptive effort", 0},
-		"anthropic/claude-sonnet-5-5":                 {"temperature top_p top_k", "adaptive effort", 0},
-		"publishers/anthropic/models/claude-opus-5-5": {"temperature top_p top_k", "adaptive effort", 0},
+		"claude-opus-4-7": {"temperature top_p top_k prefill", "adaptive effort", 0},
+		"claude-opus-4.7": {"temperature top_p top_k prefill", "adaptive effort", 0},
+		"us.anthropic.claude-opus-4-7-20260416-v1:0":  {"temperature top_p top_k prefill", "adaptive effort", 0},
+		"anthropic/claude-sonnet-5-5":                 {"temperature top_p top_k prefill forced_tool_choice", "adaptive effort", 0},
+		"publishers/anthropic/models/claude-opus-5-5": {"temperature top_p top_k prefill forced_tool_choice", "adaptive effort", 0},
 		"claude-opus-4@20250514":                      {"?", "budget", 200000},
 		"Claude-Sonnet-4-5":                           {"?", "budget", 200000},
 		"claude-3-5-haiku-latest":                     {"?", "", 200000},
 		"openai/gpt-5-mini":                           {"temperature top_p frequency_penalty presence_penalty logprobs top_logprobs", "effort", 400000},
 		"gpt-5-chat-latest":                           {"", "", 128000},
 		"gpt-4o-2024-11-20":                           {"?", "", 128000},
-		"gpt-5.5":                                     {"?", "?", 0},
+		"gpt-5.5":                                     {"frequency_penalty presence_penalty", "effort", 0},
 		"my-own-model":                                {"?", "?", 0},
 	} {
 		row := c.Find(model)
@@ -150,6 +150,14 @@ func TestMistakes(t *testing.T) {
 		"models: [{model: m, input: [smell]}]":                  `"smell" is none of text`,
 		"models: [{model: m, refuses: [temprature]}]":           `did you mean "temperature"?`,
 		"models: [{model: m, thinking: [hard]}]":                `"hard" is none of budget`,
+		"models: [{model: m, thinks: never}]":                   `"never" is none of asked, default, always`,
+		"models: [{model: m, efforts: [none]}]":                 `"none" is none of minimal`,
+		"models: [{model: m, refuses_thinking: [prefil]}]":      `did you mean "prefill"?`,
+		"models: [{model: m, one_of: [prefill]}]":               `"prefill" is none of`,
+		"models: [{model: m, min_budget: 0}]":                   "expected at least 1 token, got 0",
+		"models: [{model: m, min_budget: 2, max_budget: 1}]":    "2 is more than max_budget, which is 1",
+		"models: [{model: m, thinking_top_p: 1.1}]":             "expected 0 to 1, got 1.1",
+		"models: [{model: m, thinking_top_p: .nan}]":            "thinking_top_p",
 		"models: [{model: m, contxt: 1}]":                       `unknown key "contxt"`,
 	} {
 		if _, err := catalog.Parse("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

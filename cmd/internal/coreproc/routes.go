@@ -139,7 +139,7 @@ func overrides(o config.Overrides, fits catalog.Row) (*override.Overrides, error
 	}
 	if fits.Refuses != nil {
 		for _, name := range *fits.Refuses {
-			if _, set := rules.Set[name]; !set && !slices.Contains(rules.Drop, name) {
+			if _, set := rules.Set[name]; !set && !slices.Contains(rules.Drop, name) && !slices.Contains(catalog.Features(), name) {
 				rules.Drop = append(slices.Clip(rules.Drop), name)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/genway/genway/core/catalog"
 	table "github.com/genway/genway/protocol"
 	"github.com/openai/openai-go/v3"
 	openairesponses "github.com/openai/openai-go/v3/responses"
@@ -135,5 +136,27 @@ func (f *modelPaths) walk(t reflect.Type, path string, open ...reflect.Type) {
 			f.models[at] = true
 		}
 		f.walk(field.Type, at, open...)
+	}
+}
+
+// The catalogue that ships has a row for each model that an SDK lists. An SDK of a later version that lists a new
+// one fails here.
+func TestModelsAreKnown(t *testing.T) {
+	for _, list := range []struct{ module, file, name string }{
+		{"github.com/openai/openai-go/v3", "shared/shared.go", "ChatModel"},
+		{"github.com/openai/openai-go/v3", "shared/shared.go", "ResponsesModel"},
+		{"github.com/openai/openai-go/v3", "image.go", "ImageModel"},
+		{"github.com/anthropics/anthropic-sdk-go", "message.go", "Model"},
+		{"google.golang.org/genai", "interactions/models/interactions/model.go", "Model"},
+	} {
+		models := constants(t, list.module, list.file, list.name)
+		if len(models) < 10 {
+			t.Errorf("%s, %s lists the models %q only", list.module, list.file, models)
+		}
+		for _, model := range models {
+			if catalog.Shipped().Find(model).Source == "" {
+				t.Errorf("%s, %s lists %s, which no row of core/catalog/models.yaml matches", list.module, list.file, model)
+			}
+		}
 	}
 }
