@@ -6,8 +6,12 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/tmaxmax/go-sse"
@@ -17,6 +21,7 @@ import (
 type exchange struct {
 	ID          string          `json:"id"`
 	Protocol    string          `json:"protocol"`
+	Host        string          `json:"host"`
 	Path        string          `json:"path"`
 	Status      int             `json:"status"`
 	Stream      bool            `json:"stream"`
@@ -52,6 +57,50 @@ func load(path string) ([]exchange, error) {
 		all = append(all, x)
 	}
 	return all, lines.Err()
+}
+
+// agents are the captures of programs that work by themselves; the others are of SDKs.
+var agents = regexp.MustCompile(`^(claude-code|codex|gemini-cli|opencode|pi)[-/]`)
+
+// requestPaths are the paths of requests for text, by protocol.
+var requestPaths = map[string]*regexp.Regexp{
+	"chat": regexp.MustCompile(`/chat/completions$`), "responses": regexp.MustCompile(`/responses$`),
+	"messages": regexp.MustCompile(`/messages$`), "generatecontent": regexp.MustCompile(`:(stream)?[gG]enerateContent$`),
+}
+
+// loadCaptures reads the requests of clients below a folder. No answers are recorded with them.
+func loadCaptures(folder string) ([]exchange, error) {
+	var all []exchange
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".json" {
+			return err
+		}
+		text, err := os.ReadFile(path) //nolint:gosec // in the folder its user names
+		if err != nil {
+			return err
+		}
+		var c struct {
+			Path     string
+			Body     json.RawMessage
+			Response struct{ Status int }
+		}
+		if err := json.Unmarshal(text, &c); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		id, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		var asked struct{ Stream bool }
+		for _, name := range names {
+			if c.Response.Status == http.StatusOK && requestPaths[name].MatchString(c.Path) && json.Unmarshal(c.Body, &asked) == nil {
+				all = append(all, exchange{ID: filepath.ToSlash(id), Protocol: name, Path: c.Path, Request: c.Body,
+					Stream: asked.Stream || strings.Contains(c.Path, ":stream")})
+			}
+		}
+		return nil
+	})
+	return all, err
 }
 
 var modelInPath = regexp.MustCompile(`/models/([^/:?]+):`)

@@ -42,6 +42,7 @@ func request(r *row, x exchange, here, there protocol) *codec.Request {
 		asked.Model = x.model()
 	}
 	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
+	r.judged(x, asked, r.vendors[r.to])
 	var losses codec.Losses
 	body, err := there.codec.EncodeRequest(clone(asked), &losses)
 	if err != nil {

@@ -4,36 +4,66 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 )
 
 func main() {
 	path := flag.String("corpus", "", "the exchanges, gzipped JSON lines")
+	captures := flag.String("captures", "", "a folder of requests of clients, one a file; none by default")
 	id := flag.String("id", "", "only this exchange, with the bodies")
 	from := flag.String("from", "", "only from this protocol")
 	to := flag.String("to", "", "only to this protocol")
 	flag.Parse()
 
-	corpus, err := load(*path)
+	r, corpus, captured, err := begin(*path, *captures)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "crossing:", err)
 		os.Exit(1)
 	}
-	r := newReport()
 	if *id != "" {
 		r.show = os.Stdout
 	}
-	for _, x := range corpus {
-		if *id != "" && x.ID != *id || *from != "" && x.Protocol != *from {
-			continue
+	each(slices.Concat(corpus, captured), func(x exchange, other string) {
+		switch {
+		case *id != "" && x.ID != *id || *from != "" && x.Protocol != *from || *to != "" && other != *to:
+		case other == x.Protocol:
+			r.accepted(x)
+		case x.Status == 0:
+			request(r.row(sourceOf(x), x.Protocol, other), x, protocols[x.Protocol], protocols[other])
+		default:
+			cross(r, x, other)
 		}
-		for _, name := range names {
-			if name != x.Protocol && (*to == "" || name == *to) {
-				cross(r, x, name)
-			}
-		}
-	}
+	})
 	r.print(os.Stdout)
 	if r.failed() {
 		os.Exit(1)
 	}
+}
+
+// begin reads what is crossed.
+func begin(path, captures string) (r *report, corpus, captured []exchange, err error) {
+	if r, err = newReport(); err == nil {
+		corpus, err = load(path)
+	}
+	if err == nil && captures != "" {
+		captured, err = loadCaptures(captures)
+	}
+	return r, corpus, captured, err
+}
+
+// each calls do with each exchange and each protocol.
+func each(all []exchange, do func(x exchange, other string)) {
+	for _, x := range all {
+		for _, name := range names {
+			do(x, name)
+		}
+	}
+}
+
+// sourceOf returns what a captured request is called in the report.
+func sourceOf(x exchange) string {
+	if agents.MatchString(x.ID) {
+		return "agent"
+	}
+	return "sdk"
 }

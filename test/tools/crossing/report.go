@@ -15,6 +15,8 @@ import (
 // report counts what became of the exchanges, by what was crossed and the pair.
 type report struct {
 	rows map[string]*row
+	// vendors are those of each protocol, who judge requests.
+	vendors map[string][]*vendor
 	// show gets the bodies; nil is nowhere.
 	show io.Writer
 }
@@ -23,7 +25,9 @@ type row struct {
 	*report
 	what, to, pair              string
 	asked, whole, refusals, bad int
-	counts                      map[string]*count
+	// unwanted is how many bodies a vendor refuses by its rules.
+	unwanted int
+	counts   map[string]*count
 }
 
 // count is how often one thing happened, and to which exchange first.
@@ -32,7 +36,17 @@ type count struct {
 	first string
 }
 
-func newReport() *report { return &report{rows: map[string]*row{}} }
+func newReport() (*report, error) {
+	r := &report{rows: map[string]*row{}, vendors: map[string][]*vendor{}}
+	for _, protocol := range names {
+		all, err := vendorsOf(protocol)
+		if err != nil {
+			return nil, err
+		}
+		r.vendors[protocol] = all
+	}
+	return r, nil
+}
 
 func (r *report) row(what, from, to string) *row {
 	pair := fmt.Sprintf("%-8s %-15s -> %-15s", what, from, to)
@@ -111,24 +125,23 @@ func (r *row) misfits(x exchange, all []misfit, body []byte) bool {
 // failed reports whether anything does not fit, or nothing was asked.
 func (r *report) failed() bool {
 	for _, row := range r.rows {
-		if row.bad > 0 {
+		if row.bad > 0 || row.unwanted > 0 {
 			return true
 		}
 	}
 	return len(r.rows) == 0
 }
 
-// causes prints what was refused by which member, in all pairs together.
-func (r *report) causes(w io.Writer) {
+// causes prints what was counted below a key, in all pairs together.
+func (r *report) causes(w io.Writer, key string) {
 	causes := map[string]int{}
 	for _, row := range r.rows {
-		for key, c := range row.counts {
-			if cause, ok := strings.CutPrefix(key, refusedKey); ok {
+		for counted, c := range row.counts {
+			if cause, ok := strings.CutPrefix(counted, key); ok {
 				causes[cause] += c.n
 			}
 		}
 	}
-	fmt.Fprintln(w, "\nrefused by")
 	for _, cause := range slices.SortedFunc(maps.Keys(causes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(causes[b], causes[a]), strings.Compare(a, b))
 	}) {
@@ -138,14 +151,18 @@ func (r *report) causes(w io.Writer) {
 
 func (r *report) print(w io.Writer) {
 	total := row{}
-	fmt.Fprintf(w, "%-44s %9s %10s %7s %12s\n", "", "exchanges", "translated", "refused", "incompatible")
+	fmt.Fprintf(w, "%-44s %9s %10s %7s %12s  %s\n", "", "exchanges", "translated", "refused", "incompatible", "refused by the vendor's rules")
 	for _, pair := range slices.Sorted(maps.Keys(r.rows)) {
 		row := r.rows[pair]
-		fmt.Fprintf(w, "%-44s %9d %10d %7d %12d\n", pair, row.asked, row.whole, row.refusals, row.bad)
+		fmt.Fprintf(w, "%-44s %9d %10d %7d %12d  %29d\n", pair, row.asked, row.whole, row.refusals, row.bad, row.unwanted)
+		total.unwanted += row.unwanted
 		total.asked, total.whole, total.refusals, total.bad = total.asked+row.asked, total.whole+row.whole, total.refusals+row.refusals, total.bad+row.bad
 	}
-	fmt.Fprintf(w, "%-44s %9d %10d %7d %12d\n", "all", total.asked, total.whole, total.refusals, total.bad)
-	r.causes(w)
+	fmt.Fprintf(w, "%-44s %9d %10d %7d %12d  %29d\n", "all", total.asked, total.whole, total.refusals, total.bad, total.unwanted)
+	fmt.Fprintln(w, "\nrefused by")
+	r.causes(w, refusedKey)
+	fmt.Fprintln(w, "\nrefused by the vendor's rules")
+	r.causes(w, vendorKey)
 	for _, pair := range slices.Sorted(maps.Keys(r.rows)) {
 		row := r.rows[pair]
 		if len(row.counts) == 0 {
