@@ -94,10 +94,8 @@ func (a attempt) cut(asked *genwayv1.GenerateTextRequest, most int64) (*genwayv1
 		a.Overrides.Drops(name):
 		return asked, nil
 	}
-	if known.Thinking != nil && slices.Contains(*known.Thinking, catalog.Effort) && limit == nil {
-		asked = codec.Shared(asked) // OpenAI's reasoning models take this one of chat completions' two members
-		mark := member.Mark(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "max_completion_tokens")
-		asked.NativeFields = append(slices.Clip(asked.GetNativeFields()), mark)
+	if limit == nil {
+		asked = limitedAs(asked, known)
 	}
 	cut, err := override.New(override.Rules{Set: map[string]any{name: most}})
 	if err != nil {
@@ -105,6 +103,17 @@ func (a attempt) cut(asked *genwayv1.GenerateTextRequest, most int64) (*genwayv1
 	}
 	asked, _, err = cut.Text(asked)
 	return asked, err
+}
+
+// limitedAs returns a request whose limit of tokens chat completions names as the model takes it: OpenAI's reasoning models
+// refuse max_tokens.
+func limitedAs(asked *genwayv1.GenerateTextRequest, known catalog.Row) *genwayv1.GenerateTextRequest {
+	if known.Thinking == nil || !slices.Contains(*known.Thinking, catalog.Effort) {
+		return asked
+	}
+	out := codec.Shared(asked)
+	out.NativeFields = append(slices.Clip(asked.GetNativeFields()), member.Mark(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "max_completion_tokens"))
+	return out
 }
 
 // fitted returns the request as the model takes it, as far as the catalogue knows: a caller's
@@ -122,6 +131,9 @@ func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.
 	asked, lost, err := known.Fit(asked)
 	if err != nil {
 		return nil, nil, err
+	}
+	if a.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS && asked.MaxOutputTokens != nil {
+		asked = limitedAs(asked, known)
 	}
 	if most != nil {
 		limit := most(asked.GetModel())

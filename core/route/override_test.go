@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -206,6 +207,28 @@ func TestAnswersAreCut(t *testing.T) {
 					t.Errorf("%d tokens, want %d", got, limit)
 				}
 			})
+		}
+	}
+}
+
+// A limit of a caller of another protocol is max_completion_tokens for a model that reasons, and max_tokens for others.
+func TestLimitIsNamedAsTheModelTakesIt(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models: [{model: deep, thinking: [effort]}, {model: budget, thinking: [budget]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ model, want string }{
+		{"deep", `"max_completion_tokens":70`}, {"budget", `"max_tokens":70`}, {"m", `"max_tokens":70`},
+	} {
+		only := &stub{name: "only"}
+		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: chat, Catalog: known}}}})
+		asked := &genwayv1.GenerateTextRequest{Model: c.model, MaxOutputTokens: new(int64(70))}
+		if _, err := r.GenerateText(t.Context(), deferred.New(asked)); err != nil {
+			t.Fatal(err)
+		}
+		body, err := protocol.Of(chat).Codec.EncodeRequest(&codec.Request{GenerateTextRequest: only.seen}, &codec.Losses{})
+		if err != nil || !strings.Contains(string(body), c.want) || len(asked.GetNativeFields()) > 0 {
+			t.Errorf("%s: %s, %v, want %s", c.model, body, err, c.want)
 		}
 	}
 }
