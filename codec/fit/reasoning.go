@@ -19,13 +19,18 @@ const (
 	summaryAuto      = "auto"
 )
 
-// reasoners are models of the vendor that always reason. Others refuse to be asked for what
+// reasoners are models of the vendor that always reason. Its others refuse to be asked for what
 // they seal ("Encrypted content is not supported with this model").
-var reasoners = regexp.MustCompile(`^(o[0-9]|gpt-[5-9]|gpt-[0-9]{2}|codex-|computer-use)`)
+var (
+	reasoners = regexp.MustCompile(`^(o[0-9]|gpt-[5-9]|gpt-[0-9]{2}|codex-|computer-use)`)
+	vendors   = regexp.MustCompile(`^(gpt-[0-9]|chatgpt-)`)
+)
 
-func reasoner(model string) bool {
+// reasoner reports whether a model always reasons, and whether its name says so or the contrary.
+func reasoner(model string) (reasons, known bool) {
 	model = model[strings.LastIndexByte(model, '/')+1:]
-	return reasoners.MatchString(model) && !strings.Contains(model, "-chat")
+	reasons = reasoners.MatchString(model) && !strings.Contains(model, "-chat")
+	return reasons, reasons || vendors.MatchString(model)
 }
 
 // Reasoning returns the request so that an upstream whose vendor seals reasoning returns
@@ -37,7 +42,8 @@ func Reasoning(req *genwayv1.GenerateTextRequest, rules Rules) *genwayv1.Generat
 		return req
 	}
 	asked, declined := thinks(req.GetThinking())
-	if declined || !asked && !reasoner(req.GetModel()) && !slices.ContainsFunc(req.GetMessages(), reasoned) {
+	reasons, known := reasoner(req.GetModel())
+	if declined || !asked && !reasons && (known || !slices.ContainsFunc(req.GetMessages(), reasoned)) {
 		return req
 	}
 	out := codec.Shared(req)

@@ -24,6 +24,8 @@ func TestReasoning(t *testing.T) {
 		"thoughts declined": {&genwayv1.GenerateTextRequest{Thinking: &genwayv1.ThinkingConfig{Effort: "low", IncludeThoughts: new(false)}}, true, false},
 		"reasoned before":   {&genwayv1.GenerateTextRequest{Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_ASSISTANT, sealed)}}, true, false},
 		"another reasoned":  {&genwayv1.GenerateTextRequest{Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_ASSISTANT, foreign)}}, false, false},
+		"never reasons":     {&genwayv1.GenerateTextRequest{Model: "gpt-4o", Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_ASSISTANT, sealed)}}, false, false},
+		"only chats":        {&genwayv1.GenerateTextRequest{Model: "openai/gpt-5.2-chat-latest", Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_ASSISTANT, sealed)}}, false, false},
 		"always reasons":    {&genwayv1.GenerateTextRequest{Model: "openai/gpt-5.1-codex"}, true, false},
 		"says it itself": {&genwayv1.GenerateTextRequest{Store: new(true), Thinking: &genwayv1.ThinkingConfig{Effort: "low", Summary: "detailed"},
 			NativeFields: []*genwayv1.NativeField{{Protocol: responses, Name: "include", Json: []byte(`[]`)}}}, true, false},
