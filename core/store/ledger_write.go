@@ -113,12 +113,15 @@ func (c column) value(e *ledger.Entry) any {
 	return c.integer(e)
 }
 
-// same reports whether two entries have the same value.
-func (c column) same(a, b *ledger.Entry) bool {
-	if c.text != nil {
-		return c.text(a) == c.text(b)
+// shared reports whether all entries have the same value.
+func (c column) shared(entries []*ledger.Entry) bool {
+	first := entries[0]
+	for _, e := range entries[1:] {
+		if c.text != nil && c.text(first) != c.text(e) || c.text == nil && c.integer(first) != c.integer(e) {
+			return false
+		}
 	}
-	return c.integer(a) == c.integer(b)
+	return true
 }
 
 // text is s as every database keeps it: PostgreSQL refuses a zero byte and what is not
@@ -154,14 +157,20 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 }
 
 // writeArrays runs one statement for all, with an array for each column: one round
-// trip to a server. The rows that it has written give what was spent.
+// trip to a server. A column that has one value in all entries, as the zeros of what they did not use, is an array of
+// one. The rows that it has written give what was spent.
 func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*ledger.Entry) error {
-	args := []any{process}
+	args := make([]any, 0, 1+len(ledgerColumns))
+	args = append(args, process)
 	for _, c := range ledgerColumns {
+		of := entries
+		if c.shared(entries) {
+			of = entries[:1]
+		}
 		if c.text != nil {
-			args = append(args, array(entries, func(e *ledger.Entry) string { return text(c.text(e)) }))
+			args = append(args, array(of, func(e *ledger.Entry) string { return text(c.text(e)) }))
 		} else {
-			args = append(args, array(entries, c.integer))
+			args = append(args, array(of, c.integer))
 		}
 	}
 	_, err := s.writer.exec(ctx, upsertArrays, args...)
@@ -171,18 +180,21 @@ func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*
 	return nil
 }
 
-// upsertArrays adds and closes entries of PostgreSQL.
+// upsertArrays adds and closes entries of PostgreSQL, whose unnest has NULL where an array is shorter than others.
 var upsertArrays = func() string {
-	var arrays []string
-	for _, c := range ledgerColumns {
+	var arrays, values []string
+	for n, c := range ledgerColumns {
 		kind := "bigint"
 		if c.text != nil {
 			kind = "text"
 		}
-		arrays = append(arrays, "?::"+kind+"[]")
+		parameter := "$" + strconv.Itoa(n+2) + "::" + kind + "[]"
+		arrays = append(arrays, parameter)
+		values = append(values, "COALESCE(entry."+c.name+", ("+parameter+")[1])")
 	}
 	return `WITH written AS (
-			INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry(identityByDay) + `
+			INSERT INTO ledger (process, ` + columnNames + `) SELECT $1::bigint, ` + strings.Join(values, ", ") + `
+			FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry (` + columnNames + `)` + closeEntry(identityByDay) + `
 			RETURNING process, start_time, key_id, owner, cost, outcome
 		) INSERT INTO ledger_spent (day, process, key_id, owner, cost)
 		SELECT start_time / 86400000000, process, key_id, owner, ` + postgresDialect.sum("cost") + ` FROM written
@@ -354,14 +366,10 @@ func sharing(entries []*ledger.Entry) shape {
 	if len(entries) == 1 {
 		return s
 	}
-columns:
 	for n, c := range ledgerColumns {
-		for _, e := range entries[1:] {
-			if !c.same(entries[0], e) {
-				continue columns
-			}
+		if c.shared(entries) {
+			s.shared |= 1 << n
 		}
-		s.shared |= 1 << n
 	}
 	return s
 }
