@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/passthrough"
+	"github.com/genway/genway/codec/setting"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,7 +82,7 @@ func (r *request) finish(d decoder, req *genwayv1.GenerateTextRequest) (*codec.R
 		out.IncludeUsage = o.IncludeUsage
 		req.NativeFields = append(req.NativeFields, member.NativesUnder(protocol, "stream_options.", o.Extra)...)
 	}
-	req.NativeFields = append(req.NativeFields, member.Natives(protocol, r.Extra, binding)...)
+	req.NativeFields = append(req.NativeFields, member.Natives(protocol, r.Extra, binds)...)
 	return out, nil
 }
 
@@ -181,32 +182,7 @@ func (r *request) audioOutput(req *genwayv1.GenerateTextRequest) error {
 // become native fields of that message under a dotted name: image_url.min_pixels,
 // message.executed_tools.
 
-// bindingMembers are the unknown members of a request that bear on the answer:
-// OpenAI's own that no other protocol has, and vLLM's and OpenRouter's that
-// constrain the output or bring content into it.
-var bindingMembers = map[string]bool{
-	"logit_bias":             true,
-	"web_search_options":     true,
-	"moderation":             true,
-	"previous_response_id":   true,
-	"conversation":           true,
-	"prompt":                 true,
-	"plugins":                true,
-	"structured_outputs":     true,
-	"guided_json":            true,
-	"guided_regex":           true,
-	"guided_choice":          true,
-	"guided_grammar":         true,
-	"continue_final_message": true,
-	"bad_words":              true,
-	"allowed_token_ids":      true,
-	"documents":              true,
-	"chat_template":          true,
-	"search_parameters":      true,
-	"truncate_prompt_tokens": true,
-}
-
-func binding(name string) bool { return bindingMembers[name] }
+func binds(name string) bool { return setting.Binds(protocol, name) }
 
 // natives are the unknown members of an object.
 func natives(extra jsontext.Value) []*genwayv1.NativeField {

@@ -71,6 +71,7 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, _ *codec.Losses) {
 	s.Verbosity = req.Verbosity
 	s.Modalities = req.Modalities
 	switch req.ServiceTier {
+	case "unspecified":
 	case "standard", "standard_only":
 		s.ServiceTier = "default"
 	default:
@@ -132,12 +133,12 @@ var settingMembers = []settingMember{
 		return says
 	}},
 	{"frequency_penalty", "sampling.frequency_penalty", func(r *request) bool {
-		says := r.FrequencyPenalty != nil
+		says := r.FrequencyPenalty != nil && *r.FrequencyPenalty != 0
 		r.FrequencyPenalty = nil
 		return says
 	}},
 	{"presence_penalty", "sampling.presence_penalty", func(r *request) bool {
-		says := r.PresencePenalty != nil
+		says := r.PresencePenalty != nil && *r.PresencePenalty != 0
 		r.PresencePenalty = nil
 		return says
 	}},
@@ -157,12 +158,12 @@ var settingMembers = []settingMember{
 		return says
 	}},
 	{"stop", "stop_sequences", func(r *request) bool {
-		says := len(r.Stop) > 0
+		says := slices.ContainsFunc(r.Stop, func(word string) bool { return word != "" })
 		r.Stop = nil
 		return says
 	}},
 	{"verbosity", "verbosity", func(r *request) bool {
-		says := r.Verbosity != ""
+		says := r.Verbosity != "" && r.Verbosity != "medium"
 		r.Verbosity = ""
 		return says
 	}},

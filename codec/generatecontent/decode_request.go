@@ -12,10 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bindingMembers bear on the answer: continued or cached conversations, and
-// screening.
-var bindingMembers = map[string]bool{"cachedContent": true, "continuationToken": true, "modelArmorConfig": true}
-
 // DecodeRequest reads a request body. The model stays empty: it is in the path. A
 // model member of the body is taken and not kept.
 func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
@@ -55,7 +51,7 @@ func (w *request) open(req *genwayv1.GenerateTextRequest, base string) (err erro
 	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {
 		return err
 	}
-	req.NativeFields, err = natives(w.Extra, base, bindingMembers)
+	req.NativeFields, err = natives(w.Extra, base, binds(""))
 	return err
 }
 
@@ -130,16 +126,9 @@ func decodeRole(role string, place member.Place) (genwayv1.Role, error) {
 	return 0, fault.Invalid(place.Join("role"), "%s.role must be user or model", place.String())
 }
 
-// bindingConfig are the members of generationConfig that bear on the answer and
-// that no other protocol has.
-var bindingConfig = map[string]bool{
-	"responseFormat": true, "responseMimeType": true, "imageConfig": true, "translationConfig": true,
-	"audioTranscriptionConfig": true, "generationOutputConfig": true,
-}
-
 // decode reads the generation configuration into the request.
 func (w *generationConfig) decode(req *genwayv1.GenerateTextRequest, path string) error {
-	fields, err := nested("generationConfig.", w.Extra, path, bindingConfig)
+	fields, err := nested("generationConfig.", w.Extra, path, binds("generationConfig."))
 	if err != nil {
 		return err
 	}

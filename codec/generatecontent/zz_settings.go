@@ -128,7 +128,7 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, losses *codec.Losse
 
 // omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
 func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
-	if req.Verbosity != "" {
+	if req.Verbosity != "" && req.Verbosity != "medium" {
 		losses.Add("verbosity", "the target protocol has no place for it")
 	}
 	if len(req.Metadata) > 0 {

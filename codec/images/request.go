@@ -4,6 +4,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,15 +19,6 @@ type wireRequest struct {
 	PartialImages *int32 `json:"partial_images"`
 	settings
 	Extra jsontext.Value `json:",embed"`
-}
-
-// binding names the members without a canonical field that change what is drawn.
-func binding(name string) bool {
-	switch name {
-	case "frame_count", "frame_duration_ms", "svg", "complexity":
-		return true
-	}
-	return false
 }
 
 // Request is a decoded request: the canonical message, and whether the caller asked
@@ -58,7 +50,7 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		Model:         w.Model,
 		Prompt:        w.Prompt,
 		PartialImages: w.PartialImages,
-		NativeFields:  member.Natives(protocol, w.Extra, binding),
+		NativeFields:  member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) }),
 	}
 	if err := w.decode(req, ""); err != nil {
 		return nil, err

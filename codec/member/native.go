@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -83,11 +84,9 @@ func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path stri
 			continue
 		}
 		if f.Protocol != protocol {
-			member := Join(path, f.Name)
-			if f.Binding {
-				return nil, fault.Unsupported(member, "%s cannot be carried to the upstream this model is routed to", member)
+			if err := OmitNative(f, path, losses); err != nil {
+				return nil, err
 			}
-			losses.Add(member, "the target protocol has no place for it")
 			continue
 		}
 		if !Valid(f.Json) {
@@ -109,6 +108,20 @@ func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path stri
 		out = append(out, '}')
 	}
 	return out, nil
+}
+
+// OmitNative refuses a field of another protocol that binds, and names another one as lost. A mark, and a value that
+// says what is so without the member, are neither. path is the path of the object it belongs to.
+func OmitNative(f *genwayv1.NativeField, path string, losses *codec.Losses) error {
+	if IsMark(f) || !setting.Says(f.Protocol, path, f.Name, f.Json) {
+		return nil
+	}
+	member := Join(path, f.Name)
+	if f.Binding {
+		return fault.Unsupported(member, "%s cannot be carried to the upstream this model is routed to", member)
+	}
+	losses.Add(member, "the target protocol has no place for it")
+	return nil
 }
 
 // Native finds the value of a native field of the protocol; nil when absent.

@@ -6,6 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -74,7 +75,7 @@ func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 		Model:           w.Model,
 		MaxOutputTokens: w.MaxTokens,
 		CacheControl:    w.CacheControl.canonical(),
-		NativeFields:    member.Natives(protocol, w.Extra, bindingMember),
+		NativeFields:    member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) }),
 	}
 	if err := w.decode(req, ""); err != nil {
 		return nil, err
@@ -87,17 +88,6 @@ func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 		req.NativeFields = append(req.NativeFields, thread)
 	}
 	return req, nil
-}
-
-// bindingMember says which members without a canonical field bear on the answer:
-// what the conversation continues from or runs in, and where it may be computed.
-// mcp_servers are where hosted tools come from, which are merely offered.
-func bindingMember(name string) bool {
-	switch name {
-	case "container", "inference_geo":
-		return true
-	}
-	return false
 }
 
 // threadField keeps the thread member. A request that continues a thread has only the newest turn in

@@ -367,11 +367,10 @@ func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *co
 		at := member.Join(path, f.Name)
 		switch {
 		case w.answer && (w.Has(f.Name) || native(fields[i+1:], f.Name) != nil):
-		case f.Protocol != protocol && member.IsMark(f):
-		case f.Protocol != protocol && f.Binding:
-			w.Fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
 		case f.Protocol != protocol:
-			losses.Add(at, "the messages protocol has no place for it")
+			if err := member.OmitNative(f, path, losses); err != nil {
+				w.Fail(err)
+			}
 		case slices.Contains(merged, f.Name):
 		case w.Has(f.Name):
 			w.Fail(fault.Invalid(at, "%s has a field of its own", at))

@@ -40,6 +40,7 @@ func (s *settings) decode(req *genwayv1.GenerateTextRequest, _ string) error {
 func (s *settings) encode(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	s.StopSequences = req.StopSequences
 	switch req.ServiceTier {
+	case "unspecified":
 	case "default", "standard":
 		s.ServiceTier = "standard_only"
 	case "flex", "scale", "priority", "fast", "ultrafast":
@@ -61,7 +62,7 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, losses *codec.Losse
 
 // omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
 func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
-	if req.Verbosity != "" {
+	if req.Verbosity != "" && req.Verbosity != "medium" {
 		losses.Add("verbosity", "the messages protocol has no place for it")
 	}
 	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
@@ -86,10 +87,10 @@ func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error
 		if of.Seed != nil {
 			losses.Add("sampling.seed", "the messages protocol has no place for it")
 		}
-		if of.FrequencyPenalty != nil {
+		if of.FrequencyPenalty != nil && *of.FrequencyPenalty != 0 {
 			losses.Add("sampling.frequency_penalty", "the messages protocol has no place for it")
 		}
-		if of.PresencePenalty != nil {
+		if of.PresencePenalty != nil && *of.PresencePenalty != 0 {
 			losses.Add("sampling.presence_penalty", "the messages protocol has no place for it")
 		}
 		if of.CandidateCount != nil && *of.CandidateCount != 1 {

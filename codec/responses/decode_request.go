@@ -8,17 +8,10 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// binding names the members without a canonical field that bear on the answer:
-// they bring conversation from elsewhere or change how the answer is given.
-var binding = map[string]bool{
-	"previous_response_id": true,
-	"conversation":         true,
-	"prompt":               true,
-}
 
 // conversational members replace the input.
 var conversational = []string{"previous_response_id", "conversation", "prompt"}
@@ -134,7 +127,7 @@ func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) 
 const includeLogprobs = "message.output_text.logprobs"
 
 func (w *wireRequest) natives() []*genwayv1.NativeField {
-	fields := member.Natives(protocol, w.Extra, func(name string) bool { return binding[name] })
+	fields := member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) })
 	var include member.Writer
 	include.BeginList()
 	for _, name := range w.Include {

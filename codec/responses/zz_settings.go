@@ -55,6 +55,7 @@ func (s *settings) decode(req *genwayv1.GenerateTextRequest, at string) error {
 func (s *settings) encode(req *genwayv1.GenerateTextRequest, _ *codec.Losses) {
 	s.MaxOutputTokens = req.MaxOutputTokens
 	switch req.ServiceTier {
+	case "unspecified":
 	case "standard", "standard_only":
 		s.ServiceTier = "default"
 	default:
@@ -92,7 +93,7 @@ func (s *textSettings) encode(req *genwayv1.GenerateTextRequest, _ *codec.Losses
 
 // omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
 func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
-	if len(req.StopSequences) > 0 {
+	if slices.ContainsFunc(req.StopSequences, func(word string) bool { return word != "" }) {
 		return fault.Unsupported("stop_sequences", "stop_sequences: the upstream this model is routed to cannot do this")
 	}
 	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
@@ -111,10 +112,10 @@ func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error
 		if of.Seed != nil {
 			losses.Add("sampling.seed", "the target protocol has no place for it")
 		}
-		if of.FrequencyPenalty != nil {
+		if of.FrequencyPenalty != nil && *of.FrequencyPenalty != 0 {
 			losses.Add("sampling.frequency_penalty", "the target protocol has no place for it")
 		}
-		if of.PresencePenalty != nil {
+		if of.PresencePenalty != nil && *of.PresencePenalty != 0 {
 			losses.Add("sampling.presence_penalty", "the target protocol has no place for it")
 		}
 		if of.CandidateCount != nil && *of.CandidateCount != 1 {

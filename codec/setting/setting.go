@@ -22,8 +22,10 @@ import (
 type Setting struct {
 	// Field is its path in GenerateTextRequest or GenerateImageRequest: sampling.top_k.
 	Field string
-	// Neutral is the value, as JSON text, that says what is so without the setting. To leave
-	// it out loses nothing, and it is refused nowhere. Empty for a setting without one.
+	// Neutral is the vendors' documented default, as JSON text: the value that says what is so without
+	// the setting. It is neither named as lost nor refused, and it is not written for another protocol
+	// than its caller's, but where a Place has it written. Empty for a setting without one, or whose default is not
+	// the same wherever the member is known: engines and models differ in their temperature.
 	Neutral string
 	// May is what an operator's configuration may do with it.
 	May Verbs
@@ -81,6 +83,9 @@ type Place struct {
 	// Echo is what an answer of the responses protocol says of a setting that the request does not
 	// have, as JSON text. Empty for a setting that answers do not repeat.
 	Echo string
+	// Written reports that the neutral value is written, too: some upstreams of the protocol do otherwise
+	// without the member.
+	Written bool
 	// Implied is a value, as JSON text, that is so in the protocol without a member for it, and
 	// ImpliedBy says why. The neutral value of a setting need not be named here.
 	Implied   string
@@ -99,15 +104,17 @@ type Column struct {
 	// Settings are the rows, and Request is the message of the contract that they are fields of.
 	Settings []Setting
 	Request  proto.Message
-	of       func(*Setting) Place
+	// Natives are members of its requests that the contract has no field for.
+	Natives []Native
+	of      func(*Setting) Place
 }
 
 var columns = []Column{
-	{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "chat", texts, text, func(s *Setting) Place { return s.Chat }},
-	{genwayv1.Protocol_PROTOCOL_RESPONSES, "responses", texts, text, func(s *Setting) Place { return s.Responses }},
-	{genwayv1.Protocol_PROTOCOL_MESSAGES, "messages", texts, text, func(s *Setting) Place { return s.Messages }},
-	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "generatecontent", texts, text, func(s *Setting) Place { return s.GenerateContent }},
-	{genwayv1.Protocol_PROTOCOL_IMAGES, "images", images, image, func(s *Setting) Place { return s.Images }},
+	{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "chat", texts, text, chatNatives, func(s *Setting) Place { return s.Chat }},
+	{genwayv1.Protocol_PROTOCOL_RESPONSES, "responses", texts, text, responsesNatives, func(s *Setting) Place { return s.Responses }},
+	{genwayv1.Protocol_PROTOCOL_MESSAGES, "messages", texts, text, messagesNatives, func(s *Setting) Place { return s.Messages }},
+	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "generatecontent", texts, text, generateContentNatives, func(s *Setting) Place { return s.GenerateContent }},
+	{genwayv1.Protocol_PROTOCOL_IMAGES, "images", images, image, imagesNatives, func(s *Setting) Place { return s.Images }},
 }
 
 var (

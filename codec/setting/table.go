@@ -30,10 +30,12 @@ func (p Place) echo(fallback string) Place                { p.Echo = fallback; r
 func (p Place) words(of map[string]string) Place          { p.Words = of; return p }
 func (p Place) noWords(why string, words ...string) Place { p.NoWord, p.NoWords = why, words; return p }
 
+func (p Place) written() Place { p.Written = true; return p }
+
 func (p Place) implied(value, why string) Place { p.Implied, p.ImpliedBy = value, why; return p }
 
 // openaiTiers are OpenAI's words for the default tier of the other vendors.
-var openaiTiers = map[string]string{"standard_only": "default", "standard": "default"}
+var openaiTiers = map[string]string{"standard_only": "default", "standard": "default", "unspecified": ""}
 
 // texts are the settings of texts, in the order in which their members are written. The authorities are
 // the types of the vendors' SDKs: ChatCompletionNewParams and ResponseNewParams of openai-go,
@@ -78,11 +80,11 @@ var texts = []Setting{
 		GenerateContent: at("generationConfig.seed").bits32("the target protocol takes seeds of 32 bits"),
 	},
 	{
-		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Min: new(-2.0), Max: new(2.0),
+		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Neutral: "0", Min: new(-2.0), Max: new(2.0),
 		Chat: at("frequency_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.frequencyPenalty"),
 	},
 	{
-		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Min: new(-2.0), Max: new(2.0),
+		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Neutral: "0", Min: new(-2.0), Max: new(2.0),
 		Chat: at("presence_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.presencePenalty"),
 	},
 	{
@@ -98,25 +100,25 @@ var texts = []Setting{
 		Chat: at("top_logprobs"), Responses: at("top_logprobs").echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.logprobs"),
 	},
 	{
-		Field: "stop_sequences", May: Drop | Set | Refuse,
+		Field: "stop_sequences", May: Drop | Set | Refuse, Neutral: `[""]`,
 		Chat:      at("stop").typed("stopList"), // one, or a list
 		Responses: refused, Messages: at("stop_sequences"), GenerateContent: at("generationConfig.stopSequences"),
 	},
-	{
-		Field: "tool_choice",
-		Chat:  byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
-		GenerateContent: byHand("toolConfig.functionCallingConfig"),
-	},
-	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
-	{Field: "tool_choice.native_mode", GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
-	{Field: "tool_choice.names", Messages: byHand("tool_choice.name"), GenerateContent: byHand("toolConfig.functionCallingConfig.allowedFunctionNames")},
 	{
 		Field: "tool_choice.parallel", Neutral: "true",
 		Chat: byHand("parallel_tool_calls"), Responses: byHand("parallel_tool_calls"), Messages: byHand("tool_choice.disable_parallel_tool_use"),
 		GenerateContent: lost("the target protocol lets the model call several tools at once"),
 	},
 	{
-		Field: "response_format", May: Drop,
+		Field: "tool_choice", Neutral: `{"mode":"MODE_AUTO"}`,
+		Chat: byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
+		GenerateContent: byHand("toolConfig.functionCallingConfig"),
+	},
+	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
+	{Field: "tool_choice.native_mode", GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
+	{Field: "tool_choice.names", Messages: byHand("tool_choice.name"), GenerateContent: byHand("toolConfig.functionCallingConfig.allowedFunctionNames")},
+	{
+		Field: "response_format", May: Drop, Neutral: `{"kind":"KIND_TEXT"}`,
 		Chat: byHand("response_format"), Responses: byHand("text.format"), Messages: byHand("output_config.format|output_format"),
 		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema|generationConfig.responseMimeType"),
 	},
@@ -171,12 +173,12 @@ var texts = []Setting{
 		Responses: byHand("reasoning.summary"), Messages: byHand("thinking.display"), GenerateContent: byHand("generationConfig.thinkingConfig.includeThoughts"),
 	},
 	{
-		Field: "verbosity", May: Drop | Set | Refuse,
+		Field: "verbosity", May: Drop | Set | Refuse, Neutral: `"medium"`,
 		Chat: at("verbosity"), Responses: at("text.verbosity"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
 	},
 	{
 		Field: "modalities", May: Drop, Neutral: `["text"]`,
-		Chat: at("modalities"), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.responseModalities").upper(),
+		Chat: at("modalities"), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.responseModalities").upper().written(), // models that draw do so without it
 	},
 	{
 		Field: "audio_output",
@@ -187,7 +189,7 @@ var texts = []Setting{
 	{
 		Field: "service_tier", May: Drop | Set | Refuse, Neutral: `"auto"`,
 		Chat: at("service_tier").words(openaiTiers), Responses: at("service_tier").words(openaiTiers),
-		Messages: at("service_tier").words(map[string]string{"default": "standard_only", "standard": "standard_only"}).
+		Messages: at("service_tier").words(map[string]string{"default": "standard_only", "standard": "standard_only", "unspecified": ""}).
 			noWords("the messages protocol has no such tier to ask for", "flex", "scale", "priority", "fast", "ultrafast"),
 		// auto is what the vendor does without a tier.
 		GenerateContent: at("serviceTier").words(map[string]string{"auto": "", "default": "standard", "standard_only": "standard"}).
@@ -195,7 +197,8 @@ var texts = []Setting{
 	},
 	{
 		Field: "store", May: Drop | Set | Refuse, Neutral: "false", Doc: "Whether the upstream keeps the answer.",
-		Chat: at("store"), Responses: at("store"), Messages: lost(noPlaceMessages), GenerateContent: at("store"),
+		// Responses are stored without it, and chat completions and contents by the account's own setting.
+		Chat: at("store").written(), Responses: at("store").written(), Messages: lost(noPlaceMessages), GenerateContent: at("store").written(),
 	},
 	{
 		Field: "metadata", May: Drop | Refuse,

@@ -248,6 +248,7 @@ func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses
 	if own {
 		return out
 	}
+	out = fit.Neutral(out, u.config.Protocol)
 	out = fit.Reasoning(u.names(out).Request(out), u.protocol.Upstream.Fit)
 	return fit.Texts(out, u.protocol.Upstream.Fit, losses)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	translated "github.com/genway/genway/codec/fit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -44,7 +45,9 @@ func request(r *row, x exchange, here, there protocol) *codec.Request {
 	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
 	r.judged(x, asked, r.vendors[r.to])
 	var losses codec.Losses
-	body, err := there.codec.EncodeRequest(clone(asked), &losses)
+	fitted := clone(asked)
+	fitted.GenerateTextRequest = translated.Neutral(fitted.GenerateTextRequest, there.codec.Protocol())
+	body, err := there.codec.EncodeRequest(fitted, &losses)
 	if err != nil {
 		r.refused(x, err)
 		return plain

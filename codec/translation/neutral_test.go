@@ -1,0 +1,288 @@
+package translation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/messages"
+	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// bareBodies are requests with a tool, and a document in the messages protocol, to which a test adds one member.
+var bareBodies = map[string]string{
+	"chat":      `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]}`,
+	"responses": `{"model":"m","max_output_tokens":99,"input":[{"role":"user","content":"a"}],"tools":[{"type":"function","name":"f","parameters":{"type":"object"},"strict":false}]}`,
+	"messages": `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="}},
+		{"type":"text","text":"a"}]}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`,
+	"generatecontent": `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}],"generationConfig":{"maxOutputTokens":9}}`,
+}
+
+var codecOf = map[string]codec.Codec{"chat": chat.Codec{}, "responses": responses.Codec{}, "messages": messages.Codec{}, "generatecontent": generatecontent.Codec{}}
+
+// with returns a body with a member at a path: objects on the way are made, and of a list the first element is
+// meant. scopes are the names of the contract's lists in the bodies.
+func with(t *testing.T, of, path string, value string) string {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal([]byte(bareBodies[of]), &body); err != nil {
+		t.Fatal(err)
+	}
+	steps := strings.Split(path, ".")
+	at := body
+	for _, step := range steps[:len(steps)-1] {
+		next, is := at[step].(map[string]any)
+		if list, isList := at[step].([]any); isList {
+			next, is = list[0].(map[string]any), true
+		}
+		if !is {
+			next = map[string]any{}
+			at[step] = next
+		}
+		at = next
+	}
+	at[steps[len(steps)-1]] = json.RawMessage(value)
+	whole, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(whole)
+}
+
+// placeOf is where a protocol's bodies have a native member of the contract's path.
+func placeOf(of, name string) string {
+	switch {
+	case of == "generatecontent":
+		name = strings.NewReplacer("messages.parts.", "contents.parts.").Replace(name)
+		return strings.Replace(name, "tools.", "tools.functionDeclarations.", 1)
+	case of == "responses":
+		return strings.Replace(name, "thinking.", "reasoning.", 1)
+	case of == "messages":
+		return strings.Replace(name, "messages.parts.", "messages.content.", 1)
+	}
+	return name
+}
+
+// tried are the members of a protocol with values that say nothing, and one that does.
+type tried struct {
+	at      string
+	nothing []string
+	// setting is the setting that the member has, nil for others.
+	setting *setting.Setting
+}
+
+// neutrals are all settings and native members of a protocol.
+func neutrals(c setting.Column) []tried {
+	var all []tried
+	for _, s := range c.Settings {
+		place := s.Of(c.Protocol)
+		if place.Member == "" || slices.Contains([]string{"model", "messages", "tools", "max_output_tokens", "compact"}, s.Field) {
+			continue
+		}
+		path := s.Path(c.Request)
+		leaf := path[len(path)-1]
+		for name := range strings.SplitSeq(place.Member, "|") {
+			row := tried{at: name}
+			if !strings.Contains(name, ".") || !place.ByHand { // not within an object that needs others beside it
+				row.nothing = []string{"null"}
+			}
+			if s.Neutral != "" && !place.ByHand {
+				row.setting = &s
+				row.nothing = append(row.nothing, s.Neutral)
+			}
+			switch {
+			case place.ByHand:
+			case leaf.IsMap():
+				row.nothing = append(row.nothing, "{}")
+			case leaf.IsList():
+				row.nothing = append(row.nothing, "[]")
+			case leaf.Kind().String() == "string":
+				row.nothing = append(row.nothing, `""`)
+			}
+			all = append(all, row)
+		}
+	}
+	for _, n := range c.Natives {
+		row := tried{at: placeOf(c.Codec, n.Name), nothing: []string{"null"}}
+		switch {
+		case n.Neutral != "":
+			row.nothing = append(row.nothing, n.Neutral)
+		case !n.Present:
+			row.nothing = append(row.nothing, `""`, "{}", "[]", "{ }", "[\n]")
+		}
+		all = append(all, row)
+	}
+	return append(all, documented[c.Codec]...)
+}
+
+// documented are defaults of members that codecs read by hand, and forms that SDKs write.
+var documented = map[string][]tried{
+	"chat": {
+		{at: "tool_choice", nothing: []string{`"auto"`}}, {at: "parallel_tool_calls", nothing: []string{"true"}},
+		{at: "response_format", nothing: []string{`{"type":"text"}`}}, {at: "stop", nothing: []string{`""`, "[]", `[""]`}},
+		{at: "tools.function.strict", nothing: []string{"false"}}, {at: "function_call", nothing: []string{`"auto"`}}, {at: "functions", nothing: []string{"[]"}},
+		{at: "reasoning_effort", nothing: []string{`""`}}, {at: "stream_options", nothing: []string{"{}"}}, {at: "stream", nothing: []string{"false"}},
+		{at: "tools.function.description", nothing: []string{`""`}}, {at: "messages.name", nothing: []string{`""`}},
+	},
+	"responses": {
+		{at: "tool_choice", nothing: []string{`"auto"`}}, {at: "parallel_tool_calls", nothing: []string{"true"}}, {at: "text", nothing: []string{"{}", `{"format":{"type":"text"}}`}},
+		{at: "reasoning", nothing: []string{"{}"}}, {at: "instructions", nothing: []string{`""`}}, {at: "stream", nothing: []string{"false"}}, {at: "stream_options.include_obfuscation", nothing: []string{"true"}},
+		{at: "tools.description", nothing: []string{`""`}}, {at: "include", nothing: []string{"[]", `["reasoning.encrypted_content"]`}},
+	},
+	"messages": {
+		{at: "tool_choice", nothing: []string{`{"type":"auto"}`, `{"type":"auto","disable_parallel_tool_use":false}`}},
+		{at: "system", nothing: []string{`""`, "[]"}}, {at: "metadata", nothing: []string{"{}", `{"user_id":null}`, `{"user_id":""}`}}, {at: "stream", nothing: []string{"false"}},
+		{at: "tools.strict", nothing: []string{"false"}}, {at: "tools.type", nothing: []string{`"custom"`}}, {at: "output_config", nothing: []string{"{}"}}, {at: "stop_sequences", nothing: []string{"[]", `[""]`}},
+		{at: "messages.content.title", nothing: []string{`""`}}, {at: "tools.description", nothing: []string{`""`}},
+	},
+	"generatecontent": {
+		{at: "toolConfig", nothing: []string{"{}", `{"functionCallingConfig":{}}`, `{"functionCallingConfig":{"mode":"AUTO"}}`, `{"functionCallingConfig":{"mode":"MODE_UNSPECIFIED"}}`}},
+		{at: "generationConfig.thinkingConfig", nothing: []string{"{}"}},
+		{at: "generationConfig.responseMimeType", nothing: []string{`"text/plain"`, `""`}}, {at: "generationConfig.candidateCount", nothing: []string{"1"}},
+		{at: "generationConfig.speechConfig", nothing: []string{"{}"}}, {at: "serviceTier", nothing: []string{`"unspecified"`}},
+		{at: "systemInstruction", nothing: []string{`{"parts":[]}`, `{"parts":[{"text":""}]}`}}, {at: "generationConfig.responseLogprobs", nothing: []string{"false"}},
+	},
+}
+
+// translate returns what an upstream of another protocol gets.
+func translate(from, to, body string) (string, []*genwayv1.Loss, error) {
+	req, err := codecOf[from].DecodeRequest([]byte(body))
+	if err != nil {
+		return "", nil, fmt.Errorf("decode: %w", err)
+	}
+	req.Model = "m"
+	req.GenerateTextRequest = fit.Neutral(req.GenerateTextRequest, codecOf[to].Protocol())
+	var losses codec.Losses
+	out, err := codecOf[to].EncodeRequest(req, &losses)
+	return string(out), losses.List(), err
+}
+
+// A member that says what is so without it, by the vendor's documentation or since it is empty, is not carried to
+// another protocol, not named as lost and not refused.
+func TestNeutralMembersSayNothing(t *testing.T) {
+	for _, c := range setting.Columns() {
+		if codecOf[c.Codec] == nil {
+			continue
+		}
+		for _, member := range neutrals(c) {
+			for _, value := range member.nothing {
+				body := with(t, c.Codec, member.at, value)
+				for to := range codecOf {
+					if to == c.Codec {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s %s %s to %s", c.Codec, member.at, value, to), func(t *testing.T) {
+						want, before, err := translate(c.Codec, to, bareBodies[c.Codec])
+						if err != nil || len(before) > 0 {
+							t.Fatalf("without it: %v, losses %v", err, before)
+						}
+						got, losses, err := translate(c.Codec, to, body)
+						if err != nil || len(losses) > 0 {
+							t.Fatalf("got error %v, losses %v", err, losses)
+						}
+						written := member.setting != nil && value == member.setting.Neutral && member.setting.Of(codecOf[to].Protocol()).Written
+						if ofPart := strings.HasPrefix(member.at, "contents."); got != want && !written && !ofPart {
+							t.Errorf("got  %s\nwant %s", got, want)
+						}
+						if got == want && written {
+							t.Errorf("it is not written, and upstreams may do otherwise without it: %s", got)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// The default of one vendor that is another's choice keeps its meaning: it is carried, or named as lost.
+func TestDefaultsThatDifferKeepTheirMeaning(t *testing.T) {
+	for _, c := range []struct{ from, at, value, to, want string }{
+		{"chat", "temperature", "1", "messages", `"temperature":1`},
+		{"chat", "temperature", "1", "responses", `"temperature":1`},
+		{"chat", "top_p", "1", "generatecontent", `"topP":1`},
+		{"chat", "store", "false", "responses", `"store":false`},
+		{"chat", "store", "true", "responses", `"store":true`},
+		{"chat", "store", "true", "messages", "lost store"},
+		{"responses", "store", "true", "chat", `"store":true`},
+		{"chat", "modalities", `["text"]`, "generatecontent", `"responseModalities":["TEXT"]`},
+		{"chat", "parallel_tool_calls", "false", "messages", `"disable_parallel_tool_use":true`},
+		{"chat", "parallel_tool_calls", "false", "generatecontent", "lost tool_choice.parallel"},
+		{"messages", "tools.strict", "false", "responses", `"strict":false`},
+		{"chat", "tools.function.strict", "true", "messages", `"strict":true`},
+		{"messages", "thinking", `{"type":"disabled"}`, "chat", `"reasoning_effort":"none"`},
+		{"generatecontent", "generationConfig.thinkingConfig.includeThoughts", "false", "chat", "lost thinking.include_thoughts"},
+		{"chat", "tool_choice", `"none"`, "messages", `"type":"none"`},
+		{"chat", "frequency_penalty", "0.5", "messages", "lost sampling.frequency_penalty"},
+		{"chat", "frequency_penalty", "-0.5", "generatecontent", `"frequencyPenalty":-0.5`},
+		{"chat", "n", "2", "messages", "refused sampling.candidate_count"},
+		{"chat", "n", "0", "messages", "refused n"},
+		{"chat", "logit_bias", `{"50256":-100}`, "messages", "refused logit_bias"},
+		{"chat", "web_search_options", "{}", "messages", "lost web_search_options"},
+		{"chat", "stop", `["",""]`, "responses", ""},
+		{"chat", "stop", `["","x"]`, "responses", "refused stop_sequences"},
+		{"chat", "unknown", "{}", "messages", "lost unknown"},
+		{"chat", "unknown", "0", "messages", "lost unknown"},
+		{"chat", "min_p", "0.0", "messages", ""},
+		{"chat", "min_p", "9007199254740993", "messages", "lost min_p"},
+		{"chat", "repetition_penalty", "1e0", "messages", ""},
+		{"responses", "include", `["reasoning.encrypted_content","file_search_call.results"]`, "messages", "lost include"},
+		{"responses", "background", "true", "messages", "refused background"},
+		{"responses", "truncation", `"auto"`, "messages", "lost truncation"},
+		{"responses", "previous_response_id", `"resp_1"`, "chat", "refused previous_response_id"},
+		{"generatecontent", "cachedContent", `"cachedContents/1"`, "chat", "refused cachedContent"},
+		{"generatecontent", "generationConfig.imageConfig", `{"aspectRatio":"1:1"}`, "chat", "refused generationConfig.imageConfig"},
+		{"generatecontent", "generationConfig.audioTranscriptionConfig", "{}", "chat", "refused generationConfig.audioTranscriptionConfig"},
+		{"messages", "speed", `"fast"`, "chat", "lost speed"},
+		{"messages", "tools.defer_loading", "true", "chat", "lost tools[0].defer_loading"},
+	} {
+		got, losses, err := translate(c.from, c.to, with(t, c.from, c.at, c.value))
+		for _, l := range losses {
+			got += " lost " + l.GetMember()
+		}
+		if f := fault.From(err); err != nil {
+			got += " refused " + f.Param
+		}
+		if !strings.Contains(got, c.want) || c.want == "" && (err != nil || len(losses) > 0) {
+			t.Errorf("%s %s %s to %s: got %s, want %s", c.from, c.at, c.value, c.to, got, c.want)
+		}
+	}
+}
+
+// A native member of the table is one: with another value than those that say nothing, another protocol cannot have
+// it without notice.
+func TestNativeMembersAreNoticed(t *testing.T) {
+	for _, c := range setting.Columns() {
+		if codecOf[c.Codec] == nil {
+			continue
+		}
+		for _, n := range c.Natives {
+			value := map[bool]string{true: "false", false: "true"}[n.Neutral == "true"]
+			switch {
+			case strings.HasPrefix(n.Neutral, "["):
+				value = `["other"]`
+			case strings.HasSuffix(n.Name, "responseMimeType"):
+				value = `"text/x.enum"`
+			case n.Name == "stream_options":
+				value = `{"include_obfuscation":false}`
+			}
+			for to := range codecOf {
+				if to == c.Codec {
+					continue
+				}
+				_, losses, err := translate(c.Codec, to, with(t, c.Codec, placeOf(c.Codec, n.Name), value))
+				if err == nil && len(losses) == 0 || n.Binds && err == nil {
+					t.Errorf("%s %s to %s: got error %v, losses %v", c.Codec, n.Name, to, err, losses)
+				}
+			}
+		}
+	}
+}
