@@ -30,7 +30,7 @@ var responsesProtocol = Protocol{
 		// The vendor applies the names of its other protocol.
 		Fit: fit.Rules{Names: fit.NameRule{Longest: 64}, SealsReasoning: true},
 		// It looks up items by their identifiers, and has never seen one of ours.
-		Foreign:     func(part *genwayv1.Part) bool { return responses.IsSyntheticID(part.GetId()) },
+		Foreign:     responses.IsSyntheticPart,
 		StoresItems: true,
 		// To an organisation (Response.InputTransformation; invalid_encrypted_content).
 		BindsSeals:    true,

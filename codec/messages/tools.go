@@ -119,7 +119,7 @@ func chosen(c *genwayv1.ToolChoice) []string {
 
 // isSent reports whether a tool is offered to the upstream; only are the names that chosen returns.
 func isSent(t *genwayv1.Tool, only []string) bool {
-	return !fit.Hosted(t, protocol) && (only == nil || slices.Contains(only, t.GetFunction().GetName()+t.GetCustom().GetName()))
+	return (!fit.Hosted(t, protocol) || fit.IsCallerTool(t)) && (only == nil || slices.Contains(only, t.GetFunction().GetName()+t.GetCustom().GetName()))
 }
 
 func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {

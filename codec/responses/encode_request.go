@@ -307,7 +307,14 @@ func (e *inputEncoder) ownItem(index, i int, part *genwayv1.Part) error {
 		if k.Opaque.Protocol != protocol {
 			return unknownPart(path, k.Opaque.Type)
 		}
-		e.w.Value(k.Opaque.Json)
+		raw := k.Opaque.Json
+		if hasSyntheticID(raw) {
+			var err error
+			if raw, err = member.Patch(raw, member.Member{Name: "id"}); err != nil {
+				return err
+			}
+		}
+		e.w.Value(raw)
 		return nil
 	default:
 		return unsupportedPart(path, part)

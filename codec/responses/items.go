@@ -153,6 +153,16 @@ func IsSyntheticID(id string) bool {
 	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
+// IsSyntheticPart reports whether a part, or the item that it is, has such an identifier.
+func IsSyntheticPart(p *genwayv1.Part) bool {
+	return IsSyntheticID(p.GetId()) || p.GetOpaque().GetProtocol() == protocol && hasSyntheticID(p.GetOpaque().GetJson())
+}
+
+// hasSyntheticID reports whether an item has such an identifier.
+func hasSyntheticID(item []byte) bool {
+	return IsSyntheticID(unquote(member.Value(item, "id")))
+}
+
 // mayBeSynthetic reports whether a string may be such an identifier, by where it would
 // have the mark.
 func mayBeSynthetic(text []byte) bool {

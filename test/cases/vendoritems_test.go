@@ -2,7 +2,10 @@ package cases_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +27,7 @@ func vendorCases() []Case {
 		{"X20", "a vendor's finished items in the history cross as their text, or are left out and named", vendorHistory},
 		{"X25", "a caller who names no limit gets the model's most, which is no loss; a smaller bound of the target holds", unlimited},
 		{"X31", "a call whose namespace is its own name is a call of the tool of that name", ownNamespaces},
+		{"X51", "tools that the caller runs and whose schemas its vendor fixes (bash, text_editor, memory; apply_patch, shell, local_shell) are functions elsewhere, and their calls and results are the caller's own items, streamed as unary", callerTools},
 		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
 		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
 	}
@@ -258,4 +262,104 @@ func unlimited(t *testing.T) {
 			}
 		}
 	}
+}
+
+// callerTools are tools that the caller runs and whose schemas its vendor fixes.
+func callerTools(t *testing.T) {
+	// Those of messages are called by name there, too.
+	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
+		body := requests.Body(harness.Messages, []string{`"tools":[{"type":"bash_20250124","name":"bash"},{"type":"text_editor_20250728","name":"str_replace_based_edit_tool"},{"type":"memory_20250818","name":"memory"}],"tool_choice":{"type":"tool","name":"bash"}`},
+			requests.User(harness.Messages, "hi"), requests.Call(harness.Messages, [3]string{"c1", "bash", `{"command":"ls"}`}), requests.Result(harness.Messages, "c1", "bash", "main.go"))
+		w.Upstream(w.upstream).Answer(answers.Tool("call_2", "str_replace_based_edit_tool", `{"command":"view","path":"main.go"}`).Answer(w.upstream, w.streamed))
+		a := w.ask(body)
+		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || lost != "" {
+			t.Fatalf("status %d, lost %q: %s", a.Status, lost, a.Body)
+		}
+		seen := string(w.Upstream(w.upstream).Last(t).Body)
+		for _, part := range []string{`"name":"bash"`, `"name":"str_replace_based_edit_tool"`, `"name":"memory"`, `"insert_text"`, `"restart"`, `"old_path"`, "main.go"} {
+			if !strings.Contains(seen, part) {
+				t.Errorf("no %s in %s", part, seen)
+			}
+		}
+		calls(t, transcript.Read(t, w.caller, a, w.streamed), transcript.Call{ID: "call_2", Name: "str_replace_based_edit_tool", Arguments: `{"command":"view","path":"main.go"}`})
+	})
+	// Those of responses have items of their own.
+	const patch, run, exec = `{"type":"update_file","path":"a.go","diff":"@@\n-a\n+b"}`, `{"commands":["ls"],"timeout_ms":null,"max_output_length":null}`, `{"command":["ls","-l"],"type":"exec","env":{}}`
+	const tools = `"tools":[{"type":"apply_patch"},{"type":"shell","environment":{"type":"local","skills":[{"name":"draw","path":"/skills/draw","description":"Draws."}]}},{"type":"local_shell"}]`
+	history := []string{
+		requests.User(harness.Responses, "hi"),
+		`{"type":"apply_patch_call","id":"apc_1","call_id":"c1","status":"completed","operation":{"type":"delete_file","path":"old.go"}}`,
+		`{"type":"apply_patch_call_output","call_id":"c1","status":"completed","output":"there is none"}`,
+		`{"type":"shell_call","id":"sh_1","call_id":"c2","status":"completed","action":{"commands":["pwd"],"timeout_ms":9,"max_output_length":null},"environment":{"type":"local"}}`,
+		`{"type":"shell_call_output","call_id":"c2","output":[{"stdout":"/work","stderr":"","outcome":{"type":"exit","exit_code":0}}]}`,
+		`{"type":"local_shell_call","id":"lsh_1","call_id":"c3","status":"completed","action":{"type":"exec","command":["date"],"env":{}}}`,
+		`{"type":"local_shell_call_output","id":"c3","output":"Friday"}`,
+	}
+	for name, tool := range map[string]struct{ kind, member, arguments, want string }{
+		"apply_patch": {"apply_patch_call", "operation", patch, patch},
+		"shell":       {"shell_call", "action", `{"commands":["ls"]}`, run},
+		"local_shell": {"local_shell_call", "action", `{"command":["ls","-l"]}`, exec},
+	} {
+		everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+			w.Upstream(w.upstream).Answer(answers.Tool("call_2", name, tool.arguments).Answer(w.upstream, w.streamed))
+			a := w.ask(requests.Body(harness.Responses, []string{tools, `"tool_choice":{"type":"shell"}`}, history...))
+			if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || lost != "" {
+				t.Fatalf("status %d, lost %q: %s", a.Status, lost, a.Body)
+			}
+			seen := string(w.Upstream(w.upstream).Last(t).Body)
+			for _, part := range []string{`"name":"apply_patch"`, `"name":"shell"`, `"name":"local_shell"`, "/skills/draw", "old.go", "there is none", "pwd", "/work", "exit_code", "date", "Friday"} {
+				if !strings.Contains(seen, part) {
+					t.Errorf("no %s in %s", part, seen)
+				}
+			}
+			if strings.Contains(seen, "_call_output") || strings.Contains(seen, `"lsh_1"`) {
+				t.Errorf("the upstream sees %s", seen)
+			}
+			item := finishedItem(t, a, w.streamed)
+			item.At("type").Is(t, `"`+tool.kind+`"`)
+			item.At("call_id").Is(t, `"call_2"`)
+			item.At("status").Is(t, `"completed"`)
+			if got := item.At(tool.member); !same(got.Raw, tool.want) {
+				t.Errorf("%s is %s, want %s", tool.member, got.Raw, tool.want)
+			}
+			// The item comes back with the next request, and so it does to an upstream of its own protocol, without our identifier.
+			output := map[string]string{"apply_patch": `"status":"completed"`, "shell": `"output":[]`, "local_shell": `"output":"x","id":"call_2"`}[name]
+			next := append(slices.Clone(history), string(item.Raw), `{"type":"`+tool.kind+`_output","call_id":"call_2",`+output+`}`)
+			if again := string(w.sees(t, requests.Body(harness.Responses, []string{tools}, next...)).Raw); !strings.Contains(again, "call_2") {
+				t.Errorf("the call does not come back: %s", again)
+			}
+			w.upstream = harness.Responses
+			if own := string(w.sees(t, requests.Body(harness.Responses, []string{tools}, next...)).Raw); strings.Contains(own, "_gw") || !strings.Contains(own, `"`+tool.kind+`"`) {
+				t.Errorf("its own protocol sees %s", own)
+			}
+		})
+	}
+	// A shell in a container of the vendor is not the caller's.
+	everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+		if lost := w.lost(t, `{"input":"hi","tools":[{"type":"shell","environment":{"type":"container_auto"}}]}`); !w.streamed && !strings.Contains(lost, "tools[0]") {
+			t.Errorf("lost %q", lost)
+		}
+	})
+}
+
+// finishedItem returns the only item of an answer's output.
+func finishedItem(t *testing.T, a harness.Answer, streamed bool) probeValue {
+	t.Helper()
+	if !streamed {
+		return a.JSON().At("output[0]")
+	}
+	frames := a.Frames()
+	last := frames[len(frames)-1].JSON().At("response.output[0]")
+	for _, f := range frames {
+		if f.Event == "response.output_item.done" && !same(f.JSON().At("item").Raw, string(last.Raw)) {
+			t.Errorf("the item is %s, at the end %s", f.Data, last.Raw)
+		}
+	}
+	return last
+}
+
+// same reports whether two documents say the same.
+func same(got []byte, want string) bool {
+	var a, b any
+	return json.Unmarshal(got, &a) == nil && json.Unmarshal([]byte(want), &b) == nil && reflect.DeepEqual(a, b)
 }

@@ -79,6 +79,7 @@ func (u *Upstream) GenerateText(ctx context.Context, asked *deferred.Request) (*
 	if !own {
 		u.names(req).Response(resp)
 		codec.NewFreeForm(req.GetTools()).Response(resp)
+		fit.NewCallerCalls(req.GetTools(), u.config.Protocol).Response(resp)
 		if u.namesAccount(record) {
 			for _, c := range resp.GetCandidates() {
 				for _, p := range c.GetParts() {
@@ -243,7 +244,10 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 // protocol is left for the vendor to judge, but for calls whose signatures the upstream cannot read.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := codec.Shared(req)
-	out.Messages = u.ownSeals(gatherResults(req.GetMessages()), losses)
+	if !own {
+		out = codec.Shared(fit.CallerTools(out, u.config.Protocol))
+	}
+	out.Messages = u.ownSeals(gatherResults(out.GetMessages()), losses)
 	out = fit.Signed(out, u.protocol.Upstream.Fit, losses)
 	if own {
 		return out

@@ -47,6 +47,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, asked *deferred.Reque
 	} else {
 		decoder = codec.JoinHalves(decoder)
 		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
+		s.caller = fit.NewCallerCalls(req.GetTools(), u.config.Protocol)
 		s.namesAccount = u.namesAccount(record)
 	}
 	s.decoder = decoder
@@ -79,9 +80,10 @@ type textStream struct {
 	losses   []*genwayv1.Loss
 	// passThrough means that the caller speaks the upstream's protocol.
 	passThrough bool
-	// names, custom and calls restore and check the tool calls of a translated stream.
+	// names, custom, caller and calls restore and check the tool calls of a translated stream.
 	names  *fit.Names
 	custom *codec.FreeForm
+	caller *fit.CallerCalls
 	calls  codec.Calls
 	// namesAccount means that the seals are to name the upstream's account.
 	namesAccount bool
@@ -337,11 +339,11 @@ func (s *textStream) send(events []*genwayv1.StreamGenerateTextResponse, found f
 		// The caller has all that the upstream sent. The decoder has not: it misses batches.
 		events = []*genwayv1.StreamGenerateTextResponse{found.completed}
 		found.completed.GetCompleted().Losses = s.losses
-	case found.calls:
+	case found.calls, s.caller != nil:
 		if err == nil {
 			events, err = s.calls.Events(events)
 		}
-		events = s.custom.Events(s.names.Events(events))
+		events = s.caller.Events(s.custom.Events(s.names.Events(events)))
 	}
 	for _, ev := range events {
 		s.completed = s.completed || ev == found.completed
