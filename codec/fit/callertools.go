@@ -2,7 +2,6 @@ package fit
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 // For other protocols it is a function.
 type callerTool struct {
 	protocol genwayv1.Protocol
-	// types are patterns of path.Match.
+	// types are its types, or what is before the date in them.
 	types []string
 	// name is the function's, which is also the name of calls where the vendor's calls have one.
 	name, description, schema string
@@ -35,27 +34,27 @@ type callerTool struct {
 var callerTools = []callerTool{
 	{
 		// platform.claude.com/docs/en/agents-and-tools/tool-use/bash-tool
-		protocol: messages, types: []string{"bash_20*"}, name: "bash",
+		protocol: messages, types: []string{"bash_"}, name: "bash",
 		description: "Run a command in a bash session that persists between calls.",
 		schema: `{"type":"object","properties":{"command":{"type":"string","description":"The command to run. Required unless restart is true."},` +
 			`"restart":{"type":"boolean","description":"Restart the session in place of running a command."}}}`,
 	},
 	{
 		// platform.claude.com/docs/en/agents-and-tools/tool-use/text-editor-tool, of the models before Claude 4
-		protocol: messages, types: []string{"text_editor_2024*", "text_editor_202501*"}, name: "str_replace_editor",
+		protocol: messages, types: []string{"text_editor_2024", "text_editor_202501"}, name: "str_replace_editor",
 		description: "View, create and edit text files.",
 		schema:      editorSchema(`,"undo_edit"`, `"new_str":{"type":"string","description":"For str_replace, the text to replace old_str with; for insert, the text to insert."}`),
 	},
 	{
 		// The same page. insert_text: github.com/anthropics/anthropic-sdk-python/issues/1155
-		protocol: messages, types: []string{"text_editor_20*"}, name: "str_replace_based_edit_tool",
+		protocol: messages, types: []string{"text_editor_"}, name: "str_replace_based_edit_tool",
 		description: "View, create and edit text files.",
 		schema: editorSchema("", `"new_str":{"type":"string","description":"For str_replace, the text to replace old_str with."},`+
 			`"insert_text":{"type":"string","description":"For insert, the text to insert."}`),
 	},
 	{
 		// BetaMemoryTool20250818*Command of @anthropic-ai/sdk
-		protocol: messages, types: []string{"memory_20*"}, name: "memory",
+		protocol: messages, types: []string{"memory_"}, name: "memory",
 		description: "Keep notes in files below /memories, which outlast the conversation. View the directory before other work.",
 		schema: `{"type":"object","properties":{"command":{"type":"string","enum":["view","create","str_replace","insert","delete","rename"],"description":"What to do."},` +
 			`"path":{"type":"string","description":"The file or directory, for all commands but rename."},` +
@@ -121,7 +120,10 @@ func callerToolOf(protocol genwayv1.Protocol, kind string, raw []byte) *callerTo
 	}
 	for i := range callerTools {
 		known := &callerTools[i]
-		if known.protocol == protocol && slices.ContainsFunc(known.types, func(pattern string) bool { ok, _ := path.Match(pattern, kind); return ok }) {
+		if known.protocol == protocol && slices.ContainsFunc(known.types, func(name string) bool {
+			date, ok := strings.CutPrefix(kind, name)
+			return ok && strings.Trim(date, "0123456789") == ""
+		}) {
 			return known
 		}
 	}
