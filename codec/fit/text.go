@@ -188,4 +188,37 @@ func Stops(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 	return req, nil
 }
 
+// billing begins the line of system text in which Claude Code tells the vendor of messages whose use it is. It changes
+// with each request, so that no prompt cache of another vendor would find the text after it again.
+const billing = "x-anthropic-billing-header:"
+
+// Unframed returns the request without such lines, which say nothing to a model and are no loss. Upstreams of messages get
+// them.
+func Unframed(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genwayv1.GenerateTextRequest {
+	if protocol == messages || !slices.ContainsFunc(req.GetMessages(), bills) {
+		return req
+	}
+	out := codec.Shared(req)
+	out.Messages, _ = codec.RewrittenParts(req.GetMessages(), func(i, _ int, p *genwayv1.Part) *genwayv1.Part {
+		if !bills(req.GetMessages()[i]) || !strings.HasPrefix(p.GetText().GetText(), billing) {
+			return nil
+		}
+		_, rest, _ := strings.Cut(p.GetText().GetText(), "\n")
+		if rest = strings.TrimLeft(rest, "\n"); rest == "" {
+			return nothing()
+		}
+		own, text := codec.Shared(p), codec.Shared(p.GetText())
+		text.Text = rest
+		own.Kind = &genwayv1.Part_Text{Text: text}
+		return own
+	})
+	return out
+}
+
+// bills reports whether a message is system text with such a line.
+func bills(m *genwayv1.Message) bool {
+	return (m.GetRole() == genwayv1.Role_ROLE_SYSTEM || m.GetRole() == genwayv1.Role_ROLE_DEVELOPER) &&
+		slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool { return strings.HasPrefix(p.GetText().GetText(), billing) })
+}
+
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

@@ -15,10 +15,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Request is Unplaced, Tools, Validated and History.
+// Request is Unframed, Unplaced, Loaded, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	req = Unframed(req, protocol)
 	Unplaced(req, protocol, losses)
-	req, err := Tools(req, protocol, losses)
+	req, err := Tools(Loaded(req, protocol), protocol, losses)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +46,9 @@ func Tools(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses
 		if hosted < 0 {
 			hosted = i
 		}
+		if t.GetHosted().GetType() == notLoaded {
+			continue
+		}
 		losses.Add(member.Index("tools", i), "the upstream of this model has no such tool, so that it is not offered")
 	}
 	choice := req.GetToolChoice()
@@ -61,6 +65,57 @@ func Tools(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses
 	out := codec.Shared(req)
 	out.ToolChoice = nil
 	return out, nil
+}
+
+const (
+	// deferLoading is the member of a tool of messages that the model gets to know once a tool_reference names it.
+	deferLoading = "defer_loading"
+	// notLoaded is the type of a tool that is not offered, which nothing names as lost.
+	notLoaded = "not_loaded"
+	// searchTool begins the types of the tools by which the vendor of messages finds deferred ones.
+	searchTool = "tool_search_tool_"
+)
+
+// Loaded returns the request with those deferred tools of messages alone that the conversation has loaded (ToolParam.DeferLoading:
+// "only loaded when returned via tool_reference from tool search"): named by a tool_reference, called, or chosen. The
+// others are not offered yet, which is no loss, since a tool of the caller's finds them. Where the vendor was to find
+// them, all are offered.
+func Loaded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genwayv1.GenerateTextRequest {
+	if protocol == messages || !slices.ContainsFunc(req.GetTools(), isDeferred) ||
+		slices.ContainsFunc(req.GetTools(), func(t *genwayv1.Tool) bool { return strings.HasPrefix(t.GetHosted().GetType(), searchTool) }) {
+		return req
+	}
+	loaded := map[string]bool{}
+	for _, name := range req.GetToolChoice().GetNames() {
+		loaded[name] = true
+	}
+	for _, m := range req.GetMessages() {
+		for _, p := range m.GetParts() {
+			loaded[p.GetToolCall().GetName()] = true
+			for _, inner := range append(slices.Clip(p.GetToolResult().GetParts()), p) {
+				if o := inner.GetOpaque(); o.GetProtocol() == messages && o.GetType() == "tool_reference" {
+					loaded[member.Raw(member.Value(o.GetJson(), "tool_name")).String()] = true
+				}
+			}
+		}
+	}
+	out := codec.Shared(req)
+	out.Tools, _ = codec.Rewritten(req.GetTools(), func(_ int, t *genwayv1.Tool) *genwayv1.Tool {
+		switch {
+		case !isDeferred(t):
+			return nil
+		case !loaded[t.GetFunction().GetName()]:
+			return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: messages, Type: notLoaded}}}
+		}
+		own := codec.Shared(t)
+		own.NativeFields = slices.DeleteFunc(slices.Clone(t.GetNativeFields()), func(f *genwayv1.NativeField) bool { return f.GetName() == deferLoading })
+		return own
+	})
+	return out
+}
+
+func isDeferred(t *genwayv1.Tool) bool {
+	return t.GetFunction() != nil && string(member.Native(messages, t.GetNativeFields(), deferLoading)) == "true"
 }
 
 // demanded reports whether the caller demands a call, and no tool that is left may be

@@ -28,6 +28,8 @@ func vendorCases() []Case {
 		{"X25", "a caller who names no limit gets the model's most, which is no loss; a smaller bound of the target holds", unlimited},
 		{"X31", "a call whose namespace is its own name is a call of the tool of that name", ownNamespaces},
 		{"X51", "tools that the caller runs and whose schemas its vendor fixes (bash, text_editor, memory; apply_patch, shell, local_shell) are functions elsewhere, and their calls and results are the caller's own items, streamed as unary", callerTools},
+		{"X52", "deferred tools of messages are offered elsewhere once a tool_reference, a call or the choice names them; none is lost, and all are offered where the vendor was to find them", deferredTools},
+		{"X53", "the billing line of Claude Code's system text goes to upstreams of messages alone, and is no loss elsewhere", billingLines},
 		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
 		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
 	}
@@ -362,4 +364,59 @@ func finishedItem(t *testing.T, a harness.Answer, streamed bool) probeValue {
 func same(got []byte, want string) bool {
 	var a, b any
 	return json.Unmarshal(got, &a) == nil && json.Unmarshal([]byte(want), &b) == nil && reflect.DeepEqual(a, b)
+}
+
+// deferredTools are loaded once a result of the caller's own search refers to them.
+func deferredTools(t *testing.T) {
+	const tools = `"tools":[{"name":"ToolSearch","input_schema":{"type":"object"}},{"name":"found","input_schema":{"type":"object"},"defer_loading":true},{"name":"DeferredToolPlaceholder","input_schema":{"type":"object"},"defer_loading":true}]`
+	const found = `{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"ToolSearch","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":"found"}]}]}`
+	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
+		body := requests.Body(w.caller, []string{tools}, requests.User(w.caller, "hi"))
+		if lost := w.lost(t, body); strings.Contains(lost, "tools") {
+			t.Errorf("lost %q", lost)
+		}
+		if seen := string(w.Upstream(w.upstream).Last(t).Body); !strings.Contains(seen, `"name":"ToolSearch"`) || strings.Contains(seen, "Placeholder") || strings.Contains(seen, `"name":"found"`) {
+			t.Errorf("before the search the upstream sees %s", seen)
+		}
+		if lost := w.lost(t, requests.Body(w.caller, []string{tools}, requests.User(w.caller, "hi"), found)); strings.Contains(lost, "tools") {
+			t.Errorf("lost %q", lost)
+		}
+		if seen := string(w.Upstream(w.upstream).Last(t).Body); !strings.Contains(seen, `"name":"found"`) || strings.Contains(seen, "Placeholder") {
+			t.Errorf("after the search the upstream sees %s", seen)
+		}
+		// The vendor's own search finds nothing here: what it would have found is offered.
+		hosted := strings.Replace(tools, `"tools":[`, `"tools":[{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"},`, 1)
+		if seen := string(w.sees(t, requests.Body(w.caller, []string{hosted}, requests.User(w.caller, "hi"))).Raw); !strings.Contains(seen, `"name":"found"`) {
+			t.Errorf("with the vendor's search the upstream sees %s", seen)
+		}
+		// Nothing is left to offer, and a choice names one that is not loaded.
+		alone := `"tools":[{"name":"found","input_schema":{"type":"object"},"defer_loading":true}]`
+		parse(t, w.sees(t, requests.Body(w.caller, []string{alone, `"tool_choice":{"type":"auto"}`}, requests.User(w.caller, "hi"))).Raw).At("tools").Absent(t)
+		if seen := string(w.sees(t, requests.Body(w.caller, []string{alone, requests.Choice(w.caller, "found")}, requests.User(w.caller, "hi"))).Raw); !strings.Contains(seen, `"name":"found"`) {
+			t.Errorf("chosen, the upstream sees %s", seen)
+		}
+	})
+}
+
+// billingLines are for the vendor of messages alone.
+func billingLines(t *testing.T) {
+	const line = "x-anthropic-billing-header: cc_version=2.1; cc_entrypoint=cli; cch=71fea;"
+	for _, system := range []string{`[{"type":"text","text":"` + line + `"},{"type":"text","text":"Be brief."}]`, `"` + line + `\nBe brief."`} {
+		everyWay(t, only(harness.Messages), harness.Texts(), func(t *testing.T, w way) {
+			body := requests.Body(w.caller, []string{`"system":` + system}, requests.User(w.caller, "hi"))
+			if lost := w.lost(t, body); lost != "" {
+				t.Errorf("lost %q", lost)
+			}
+			seen := string(w.Upstream(w.upstream).Last(t).Body)
+			if strings.Contains(seen, "billing") != (w.upstream == harness.Messages) || !strings.Contains(seen, "Be brief.") {
+				t.Errorf("the upstream sees %s", seen)
+			}
+		})
+	}
+	// Said by the user, and alone, it is not more than it is.
+	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
+		if seen := string(w.sees(t, requests.Body(w.caller, []string{`"system":"` + line + `"`}, requests.User(w.caller, line))).Raw); strings.Count(seen, "billing") != 1 {
+			t.Errorf("the upstream sees %s", seen)
+		}
+	})
 }
