@@ -128,7 +128,7 @@ func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.
 		return asked, losses, nil
 	}
 	known := a.Catalog.Find(asked.GetModel())
-	asked, lost, err := known.Fit(asked)
+	asked, lost, err := known.Fit(asked, a.Protocol)
 	if err != nil {
 		return nil, nil, err
 	}
