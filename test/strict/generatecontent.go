@@ -18,8 +18,9 @@ const (
 )
 
 var (
-	geminiName   = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
-	geminiLevels = []string{"minimal", "low", "medium", "high"}
+	geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
+	// signing are the models that check signatures of thoughts: Gemini 3 and later.
+	signing = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9]|.*-latest)`)
 )
 
 var generateContentRules = []Rule{
@@ -28,8 +29,24 @@ var generateContentRules = []Rule{
 	}},
 	{"the model takes no level of thinking", docGemini, func(b *body) []value { return when(b.lacks(catalog.Effort), b.thinkingConfig("thinkingLevel")) }},
 	{"the model takes no budget", docGemini, func(b *body) []value { return when(b.lacks(catalog.Budget), b.thinkingConfig("thinkingBudget")) }},
-	{"a level of thinking is minimal, low, medium or high", docGemini, func(b *body) []value {
-		return where(when(true, b.thinkingConfig("thinkingLevel")), func(v value) bool { return !slices.ContainsFunc(geminiLevels, equalFold(v.text())) })
+	{"a level of thinking is one that the model takes", docGemini, func(b *body) []value {
+		level := b.thinkingConfig("thinkingLevel")
+		return b.unknownEffort(when(!slices.Contains([]string{"", "thinking_level_unspecified"}, lower(level.text())), value{level.path, lower(level.text())})...)
+	}},
+	{"a budget is one that the model takes", docGemini, func(b *body) []value {
+		budget := b.thinkingConfig("thinkingBudget")
+		n, ok := budget.number()
+		low, high := b.model.MinBudget, b.model.MaxBudget
+		return when(ok && (n > 0 && (low != nil && n < float64(*low) || high != nil && n > float64(*high)) || n == 0 && b.model.Thinks == catalog.Always), budget)
+	}},
+	{"JSON and functions exclude each other", `error text: "Function calling with a response mime type: 'application/json' is unsupported"`, func(b *body) []value {
+		return when(len(b.declarations()) > 0 && b.refuses(catalog.JSONWithTools) && b.generationConfig("responseMimeType").text() == "application/json", b.generationConfig("responseMimeType"))
+	}},
+	{"the first call of each step of the current turn has a thought signature", docSignatures, func(b *body) []value {
+		if !signing.MatchString(catalog.Plain(b.target.Model)) {
+			return nil
+		}
+		return unsigned(b)
 	}},
 	{"maxOutputTokens is at most the model's", docGenerate, func(b *body) []value {
 		return when(b.over(b.generationConfig("maxOutputTokens")), b.generationConfig("maxOutputTokens"))
@@ -123,10 +140,6 @@ var generateContentRules = []Rule{
 
 // partNotes are the members of a part that say something of its data.
 var partNotes = []string{"thought", "thoughtSignature", "thought_signature", "videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata"}
-
-func equalFold(word string) func(string) bool {
-	return func(other string) bool { return len(word) == len(other) && lower(word) == other }
-}
 
 func (b *body) systemInstruction() value { return b.either("systemInstruction", "system_instruction") }
 

@@ -29,6 +29,9 @@ var (
 // claudeImages are the media types of images.
 var claudeImages = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
+// firstParty are members of betas that Claude has at its vendor alone.
+var firstParty = []string{"container", "context_hint", "diagnostics", "fallbacks", "mcp_servers", "speed", "tags", "thread"}
+
 // claudeKeywords are what schemas of structured output and strict tools may not have.
 var claudeKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems",
@@ -70,6 +73,23 @@ var messagesRules = []Rule{
 		return when(b.budgeted() && b.lacks(catalog.Budget), b.at("thinking", "budget_tokens"))
 	}},
 	{"the model takes no effort", docEffort, func(b *body) []value { return when(b.lacks(catalog.Effort), b.at("output_config", "effort")) }},
+	{"effort is a word that the model takes", docEffort, func(b *body) []value { return b.unknownEffort(b.at("output_config", "effort")) }},
+	{"the model cannot be asked not to think", docAdaptive, func(b *body) []value {
+		return when(b.at("thinking", "type").text() == "disabled" && b.model.Thinks == catalog.Always, b.at("thinking", "type"))
+	}},
+	{"temperature and top_p exclude each other", docMigration, func(b *body) []value {
+		return when(b.model.OneOf != nil && len(where([]value{b.at("temperature"), b.at("top_p")}, value.is)) > 1, b.at("top_p"))
+	}},
+	{"tool_choice demands no call of the model", "@ai-sdk/anthropic 4.0.105, anthropic-model-catalog.ts", func(b *body) []value {
+		return when(b.forced() && b.refuses(catalog.ForcedToolChoice), b.at("tool_choice"))
+	}},
+	{"the model continues no text", docMigration, func(b *body) []value {
+		turns := b.turns()
+		return when(prefilled(turns) && b.refuses(catalog.Prefill), last(turns).value)
+	}},
+	{"there are no members of betas that the place lacks", `error text: "Extra inputs are not permitted"`, func(b *body) []value {
+		return where(b.members(), func(m value) bool { return b.target.Place != "" && slices.Contains(firstParty, m.path) })
+	}},
 	{"max_tokens is required", docMessages, func(b *body) []value {
 		if n, ok := b.at("max_tokens").number(); ok && n >= 1 {
 			return nil

@@ -114,17 +114,34 @@ func openAIRules(protocol string) []Rule {
 			format := b.at(f.format...)
 			return when(format.at("type").text() == "json_object" && !b.says("json", b.at(f.turns)), format)
 		}},
-		{"the model takes no temperature", docReasoning, func(b *body) []value { return when(b.refuses("temperature"), b.at("temperature")) }},
-		{"the model takes no top_p", docReasoning, func(b *body) []value { return when(b.refuses("top_p"), b.at("top_p")) }},
+		{"the model takes no temperature", docReasoning, func(b *body) []value { return when(b.refusesNow("temperature", f.effort), b.at("temperature")) }},
+		{"the model takes no top_p", docReasoning, func(b *body) []value { return when(b.refusesNow("top_p", f.effort), b.at("top_p")) }},
 		{"the model takes no penalties", docReasoning, func(b *body) []value {
 			return append(when(b.refuses("frequency_penalty"), b.at("frequency_penalty")), when(b.refuses("presence_penalty"), b.at("presence_penalty"))...)
 		}},
 		{"the model returns no log probabilities", docReasoning, func(b *body) []value {
-			return when(b.refuses("logprobs") || b.refuses("top_logprobs"), b.at("logprobs"), b.at("top_logprobs"))
+			return when(b.refusesNow("logprobs", f.effort), b.at("logprobs"), b.at("top_logprobs"))
 		}},
 		{"the model takes no effort", docReasoning, func(b *body) []value { return when(b.lacks(catalog.Effort), b.at(f.effort...)) }},
+		{"effort is a word that the model takes", docReasoning, func(b *body) []value {
+			effort := b.at(f.effort...)
+			if effort.text() == "none" {
+				return when(b.model.Thinks == catalog.Always, effort)
+			}
+			return b.unknownEffort(effort)
+		}},
+		{"the model takes no prompt_cache_retention", "@ai-sdk/openai 4.0.118, openai-model-catalog.ts", func(b *body) []value {
+			return when(strings.HasPrefix(catalog.Plain(b.target.Model), "gpt-6"), b.at("prompt_cache_retention"))
+		}},
 		{"the limit of tokens is at most the model's", docChat, func(b *body) []value { return when(b.over(b.at(f.limit...)), b.at(f.limit...)) }},
 	}
+}
+
+// refusesNow reports whether the model refuses a parameter: always, or while it reasons, as it does by the effort asked for.
+func (b *body) refusesNow(parameter string, effort []string) bool {
+	asked := b.at(effort...)
+	reasons := asked.is() && asked.text() != "none" || !asked.is() && (b.model.Thinks == catalog.Default || b.model.Thinks == catalog.Always)
+	return b.refuses(parameter) || reasons && b.model.RefusesThinking != nil && slices.Contains(*b.model.RefusesThinking, parameter)
 }
 
 // says reports whether a text in a value has a word, in any case.

@@ -238,9 +238,16 @@ func (b *body) lacks(form string) bool {
 	return known && !yes
 }
 
-// refuses reports whether the catalogue says that the model refuses a parameter, by its name in the contract.
+// refuses reports whether the catalogue says that the model refuses a parameter, by its name in the contract, or a feature.
 func (b *body) refuses(parameter string) bool {
 	return b.model.Refuses != nil && slices.Contains(*b.model.Refuses, parameter)
+}
+
+// unknownEffort returns the words for effort that the model does not take, as far as the catalogue knows.
+func (b *body) unknownEffort(words ...value) []value {
+	return where(words, func(w value) bool {
+		return b.model.Efforts != nil && w.is() && !slices.Contains(b.model.Efforts, w.text())
+	})
 }
 
 // over reports whether a limit of tokens is above the model's.

@@ -11,7 +11,8 @@ import (
 	"github.com/genway/genway/test/strict"
 )
 
-// example is a body that a vendor takes and one that it refuses by one rule alone, with the members that break it.
+// example is a body that a vendor takes and one that it refuses by one rule alone, with the members that break it. A
+// model's name may begin with a place and a colon.
 type example struct {
 	rule, model, accepted, refused, member string
 }
@@ -99,6 +100,12 @@ var messagesExamples = []example{
 	{"the model does not decide itself how much to think", claude, asked(budget), asked(`"thinking":{"type":"adaptive"}`), "thinking.type"},
 	{"the model takes no budget", newest, asked(`"thinking":{"type":"adaptive"}`), asked(budget), "thinking.budget_tokens"},
 	{"the model takes no effort", claude, asked(budget), asked(`"output_config":{"effort":"low"}`), "output_config.effort"},
+	{"effort is a word that the model takes", "claude-opus-4-6", asked(`"output_config":{"effort":"max"}`), asked(`"output_config":{"effort":"xhigh"}`), "output_config.effort"},
+	{"the model cannot be asked not to think", newest, asked(`"thinking":{"type":"adaptive"}`), asked(`"thinking":{"type":"disabled"}`), "thinking.type"},
+	{"temperature and top_p exclude each other", claude, asked(`"temperature":1`), asked(`"temperature":1,"top_p":1`), "top_p"},
+	{"tool_choice demands no call of the model", newest, asked(`"tool_choice":{"type":"auto"},` + claudeTool(closed)), asked(`"tool_choice":{"type":"any"},` + claudeTool(closed)), "tool_choice"},
+	{"the model continues no text", "claude-opus-4-6", conversation(hi), conversation(hi + `,{"role":"assistant","content":"So"}`), "messages[1]"},
+	{"there are no members of betas that the place lacks", "bedrock:" + claude, asked(`"context_management":{}`), asked(`"speed":"fast"`), "speed"},
 	{"max_tokens is required", claude, conversation(hi), `{"messages":[` + hi + `]}`, "max_tokens"},
 	{"max_tokens is at most the model's", claude, `{"max_tokens":64000,"messages":[` + hi + `]}`, `{"max_tokens":64001,"messages":[` + hi + `]}`, "max_tokens"},
 	{"text that a reply continues does not end in white space", claude, conversation(hi + `,{"role":"assistant","content":"So"}`), conversation(hi + `,{"role":"assistant","content":[{"type":"text","text":"So "}]}`), "messages[1].content[0].text"},
@@ -135,7 +142,14 @@ var generateContentExamples = []example{
 	{"a budget and a level of thinking exclude each other", gemini3, generation(`"thinkingConfig":{"thinkingLevel":"low"}`), generation(`"thinkingConfig":{"thinkingLevel":"low","thinkingBudget":5}`), "generationConfig.thinkingConfig.thinkingLevel"},
 	{"the model takes no level of thinking", gemini2, generation(`"thinkingConfig":{"thinkingBudget":5000}`), generation(`"thinkingConfig":{"thinkingLevel":"low"}`), "generationConfig.thinkingConfig.thinkingLevel"},
 	{"the model takes no budget", "gemini-2.5-flash-image", generation(`"temperature":1`), generation(`"thinkingConfig":{"thinkingBudget":5000}`), "generationConfig.thinkingConfig.thinkingBudget"},
-	{"a level of thinking is minimal, low, medium or high", gemini3, generation(`"thinkingConfig":{"thinkingLevel":"HIGH"}`), generation(`"thinkingConfig":{"thinkingLevel":"xhigh"}`), "generationConfig.thinkingConfig.thinkingLevel"},
+	{"a level of thinking is one that the model takes", gemini3, generation(`"thinkingConfig":{"thinkingLevel":"HIGH"}`), generation(`"thinkingConfig":{"thinkingLevel":"xhigh"}`), "generationConfig.thinkingConfig.thinkingLevel"},
+	{"a budget is one that the model takes", "gemini-2.5-pro", generation(`"thinkingConfig":{"thinkingBudget":32768}`), generation(`"thinkingConfig":{"thinkingBudget":0}`), "generationConfig.thinkingConfig.thinkingBudget"},
+	{"JSON and functions exclude each other", gemini2,
+		`{"contents":[` + geminiHi + `],"tools":[{"googleSearch":{}}],"generationConfig":{"responseMimeType":"application/json"}}`,
+		`{"contents":[` + geminiHi + `],"tools":[{"functionDeclarations":[{"name":"f"}]}],"generationConfig":{"responseMimeType":"application/json"}}`, "generationConfig.responseMimeType"},
+	{"the first call of each step of the current turn has a thought signature", gemini3,
+		contents(geminiHi + `,` + strings.Replace(geminiCall, `,"thoughtSignature":"c2ln"`, "", 1) + `,` + geminiResult + `,` + geminiHi + `,` + geminiCall + `,` + geminiResult),
+		contents(geminiHi + `,` + geminiCall + `,` + geminiResult + `,` + strings.Replace(geminiCall, `,"thoughtSignature":"c2ln"`, "", 1) + `,` + geminiResult), "contents[3].parts[0].functionCall"},
 	{"maxOutputTokens is at most the model's", gemini2, generation(`"maxOutputTokens":65536`), generation(`"maxOutputTokens":65537`), "generationConfig.maxOutputTokens"},
 	{"a schema comes with a MIME type of JSON", gemini2, generation(`"responseSchema":{"type":"OBJECT"},"responseMimeType":"application/json"`), generation(`"responseJsonSchema":{"type":"object"}`), "generationConfig.responseJsonSchema"},
 	{"a turn with calls follows the user's or results", gemini3, contents(geminiHi + `,` + geminiCall + `,` + geminiResult), contents(geminiHi + `,{"role":"model","parts":[{"text":"So"}]},` + geminiCall + `,` + geminiResult), "contents[2]"},
@@ -201,6 +215,8 @@ func openAIExamples(protocol string) []example {
 		{"the model takes no penalties", gpt5, with(effort), with(`"presence_penalty":0.5`), "presence_penalty"},
 		{"the model returns no log probabilities", gpt5, with(effort), with(logprobs), logprobsAt},
 		{"the model takes no effort", gpt, with(`"temperature":1`), with(effort), effortAt},
+		{"effort is a word that the model takes", gpt5, with(effort), with(strings.Replace(effort, "low", "none", 1)), effortAt},
+		{"the model takes no prompt_cache_retention", "gpt-6-sol", with(effort), with(`"prompt_cache_retention":"24h"`), "prompt_cache_retention"},
 		{"the limit of tokens is at most the model's", gpt, with(`"` + limit + `":16384`), with(`"` + limit + `":16385`), limit},
 	}
 }
@@ -249,7 +265,11 @@ func TestRules(t *testing.T) {
 	for protocol, all := range examples {
 		left := strict.Rules(protocol)
 		for _, e := range all {
-			target := strict.Target{Protocol: protocol, Model: e.model}
+			place, model, at := strings.Cut(e.model, ":")
+			target := strict.Target{Place: place, Protocol: protocol, Model: model}
+			if !at {
+				target = strict.Target{Protocol: protocol, Model: e.model}
+			}
 			if refusals := strict.Judge(target, []byte(e.accepted)); len(refusals) > 0 {
 				t.Errorf("%s: %s: %v refuse %s", protocol, e.rule, refusals, e.accepted)
 			}

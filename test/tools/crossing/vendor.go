@@ -22,10 +22,10 @@ import (
 
 // models are the models of each vendor that bodies are sent to: of each generation whose rules differ.
 var models = map[string][]string{
-	"chat":            {"gpt-4o", "gpt-5", "gpt-5.6"},
-	"responses":       {"gpt-4o", "gpt-5", "gpt-5.6"},
+	"chat":            {"gpt-4o", "gpt-5", "gpt-5.6", "gpt-6.2-sol"},
+	"responses":       {"gpt-4o", "gpt-5", "gpt-5.6", "gpt-6.2-sol"},
 	"messages":        {"claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-5-5"},
-	"generatecontent": {"gemini-2.5-flash", "gemini-3-flash-preview"},
+	"generatecontent": {"gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview", "gemini-3-pro-preview"},
 }
 
 // tolerated are refusals by a vendor's rules that are not mended, with the reason: the pattern is "protocol: rule".
