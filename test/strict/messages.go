@@ -106,12 +106,8 @@ var messagesRules = []Rule{
 		return when(strings.TrimRight(text.text(), " \t\r\n") != text.text(), text)
 	}},
 	{"with a budget, the assistant's turn of an open tool loop begins with thinking", docThinking, func(b *body) []value {
-		turns := b.turns()
-		if !b.budgeted() || len(turns) < 2 || len(blocksOf(last(turns).blocks, "tool_result")) == 0 {
-			return nil
-		}
-		asked := turns[len(turns)-2]
-		return when(len(asked.blocks) > 0 && !strings.HasSuffix(asked.blocks[0].at("type").text(), "thinking"), asked.blocks[:min(1, len(asked.blocks))]...)
+		loop := openLoop(b.turns())
+		return when(b.budgeted() && len(loop) > 0 && !strings.HasSuffix(loop[0].at("type").text(), "thinking"), loop[:min(1, len(loop))]...)
 	}},
 	{"a strict schema closes each object", docStructured, func(b *body) []value { return b.claudeSchemas(open) }},
 	{"a strict schema has no keyword that is not supported", docStructured, func(b *body) []value {
@@ -240,6 +236,23 @@ func last(turns []turn) turn {
 
 // prefilled reports whether the assistant's turn is the last, which the reply continues.
 func prefilled(turns []turn) bool { return last(turns).role == "assistant" }
+
+// openLoop returns the blocks of the assistant's turn that a last turn of results is to continue, with earlier results of the
+// same loop: it begins after the user's last turn of anything else. No blocks are no open loop.
+func openLoop(turns []turn) []value {
+	if len(blocksOf(last(turns).blocks, "tool_result")) == 0 {
+		return nil
+	}
+	var loop []value
+	for _, t := range turns {
+		if t.role == "user" && len(blocksOf(t.blocks, "tool_result")) == 0 {
+			loop = nil
+			continue
+		}
+		loop = append(loop, t.blocks...)
+	}
+	return loop
+}
 
 // blocks returns the blocks of all turns.
 func (b *body) blocks() []value {
