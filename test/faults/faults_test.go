@@ -16,6 +16,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/harness"
 	"github.com/genway/genway/test/faults/faulty"
+	"github.com/genway/genway/test/strict"
 	"go.uber.org/goleak"
 )
 
@@ -171,6 +172,11 @@ func (c cell) run(table *routes, model, url string, client *http.Client) error {
 	got, err := judge(c.caller, c.streamed, c.moment == faulty.AfterEnd, resp)
 	if err != nil {
 		return err
+	}
+	for _, r := range u.Requests() {
+		if refused, _ := strict.Received("", r.Path, r.Body); len(refused) > 0 {
+			return fmt.Errorf("the vendor refuses %v in %s", refused, r.Body)
+		}
 	}
 	got.calls = u.Calls()
 	if got != c.want() {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,8 +30,23 @@ type Upstream struct {
 	held     net.Conn
 	secure   *tls.Config
 	calls    atomic.Int64
+	mu       sync.Mutex
+	requests []Request
 	serving  sync.WaitGroup
 	closing  chan struct{}
+}
+
+// Request is a request that was read to its end.
+type Request struct {
+	Path string
+	Body []byte
+}
+
+// Requests are the requests so far.
+func (u *Upstream) Requests() []Request {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.requests)
 }
 
 // New starts an upstream; Close stops it.
@@ -119,9 +135,13 @@ func (u *Upstream) serve(raw net.Conn) {
 	if u.secure != nil {
 		conn = tls.Server(raw, u.secure)
 	}
-	if !readRequest(conn) {
+	request, err := readRequest(conn)
+	if err != nil {
 		return
 	}
+	u.mu.Lock()
+	u.requests = append(u.requests, request)
+	u.mu.Unlock()
 	before, after := u.answer.raw(u.fault, u.moment)
 	if _, err := io.WriteString(conn, before); err != nil {
 		return
@@ -172,23 +192,28 @@ func untilClosed(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
 // readRequest reads a request to its end, so that closing the connection resets
 // nothing.
-func readRequest(conn net.Conn) bool {
+func readRequest(conn net.Conn) (Request, error) {
 	lines, length := bufio.NewReader(conn), 0
+	var r Request
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return false
+			return r, err
 		}
 		line = strings.TrimSpace(line)
 		if line == "" {
 			break
 		}
+		if r.Path == "" {
+			r.Path = strings.Split(line+"  ", " ")[1] // POST PATH HTTP/1.1
+		}
 		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "Content-Length") {
 			length, _ = strconv.Atoi(strings.TrimSpace(value))
 		}
 	}
-	_, err := io.CopyN(io.Discard, lines, int64(length))
-	return err == nil
+	r.Body = make([]byte, length)
+	_, err := io.ReadFull(lines, r.Body)
+	return r, err
 }
 
 // identity is a certificate for 127.0.0.1, as its server and its callers need it.
