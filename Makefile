@@ -339,11 +339,11 @@ replay: ## Play recorded exchanges through a gateway, and through places (REPLAY
 	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) test/scripts/replay
 
 .PHONY: crossing
-crossing: ## Carry recorded exchanges across protocols, judged by SDKs (CORPUS=FILE)
+crossing: ## Carry recorded exchanges across protocols, judged by SDKs and the vendors' rules (CORPUS=FILE, CAPTURES=DIR)
 	@if [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no corpus at $(CORPUS); name it with CORPUS=FILE" >&2; exit 0; \
 	fi; \
-	$(GO) test -C test/tools/crossing . && $(GO) run -C test/tools/crossing . -corpus $(abspath $(CORPUS))
+	$(GO) test -C test/tools/crossing . && $(GO) run -C test/tools/crossing . -corpus $(abspath $(CORPUS)) -captures "$(abspath $(wildcard $(CAPTURES)))"
 
 .PHONY: openresponses
 openresponses: ## Run the compliance suite of Open Responses (OPENRESPONSES=DIR; needs npm)

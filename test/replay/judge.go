@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+
+	"github.com/genway/genway/test/strict"
 )
 
 // answer is what the caller received.
@@ -88,7 +91,21 @@ func (p place) judgeRequest(x exchange, arrived call) []string {
 	for _, d := range differences(want, arrived.body) {
 		wrong = append(wrong, "request: "+d)
 	}
-	return wrong
+	return append(wrong, p.refusals(x, arrived.body)...)
+}
+
+// refusals returns what the place refuses by its rules of a body whose like its vendor has answered. Recordings of the
+// protocols of OpenAI are of many engines, which take more.
+func (p place) refusals(x exchange, body []byte) []string {
+	var all []string
+	if x.Status != http.StatusOK || x.Protocol != "messages" && x.Protocol != "generatecontent" {
+		return nil
+	}
+	at, _, _ := strings.Cut(p.name, "-")
+	for _, r := range strict.Judge(strict.Target{Place: at, Protocol: x.Protocol, Model: x.model()}, body) {
+		all = append(all, "refused by the place's rules: "+r.String())
+	}
+	return all
 }
 
 func (p place) judgeAnswer(x exchange, got answer) []string {

@@ -8,12 +8,18 @@
 // answer, whole, streamed or an error, is decoded and encoded for the callers of every
 // other protocol, and must have all members the SDK's types demand.
 //
+// Each request is also sent through a router to models of the other protocol's vendors,
+// as the gateway sends it, and judged by what the vendors refuse (package strict). What a
+// vendor has answered is judged, too: a rule that refuses it is wrong. Requests of real
+// clients (-captures) are only judged as requests.
+//
 // The report counts for each pair what was translated, what was refused or lost by
-// which member, what departs from the SDKs on purpose (intended.go), and what does not
-// fit. The exit status is 1 when anything does not fit, or fails without a name.
+// which member, what departs from the SDKs on purpose (intended.go), what does not
+// fit, and what a vendor's rules refuse. The exit status is 1 when anything does not
+// fit, is refused by a rule (but for those in tolerated), or fails without a name.
 //
 // It is a module of its own: the gateway's knows no SDK, and the conformance tests,
 // which do, know no codec.
 //
-//	crossing -corpus FILE [-id ID] [-from PROTOCOL] [-to PROTOCOL]
+//	crossing -corpus FILE [-captures DIR] [-id ID] [-from PROTOCOL] [-to PROTOCOL]
 package main

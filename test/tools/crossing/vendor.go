@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	table "github.com/genway/genway/protocol"
@@ -20,12 +21,15 @@ import (
 	"github.com/genway/genway/test/strict"
 )
 
-// models are the models of each vendor that bodies are sent to: of each generation whose rules differ.
-var models = map[string][]string{
-	"chat":            {"gpt-4o", "gpt-5", "gpt-5.6", "gpt-6.2-sol"},
-	"responses":       {"gpt-4o", "gpt-5", "gpt-5.6", "gpt-6.2-sol"},
-	"messages":        {"claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-5-5"},
-	"generatecontent": {"gemini-2.5-flash", "gemini-2.5-pro", "gemini-3-flash-preview", "gemini-3-pro-preview"},
+// targets are what bodies of each protocol are sent to: models of each generation whose rules differ, and places.
+var targets = map[string][]strict.Target{
+	"chat":      {{Model: "gpt-4o"}, {Model: "gpt-5"}, {Model: "gpt-5.6"}, {Model: "gpt-6.2-sol"}},
+	"responses": {{Model: "gpt-4o"}, {Model: "gpt-5"}, {Model: "gpt-5.6"}, {Model: "gpt-6.2-sol"}},
+	"messages": {
+		{Model: "claude-sonnet-4-5"}, {Model: "claude-opus-4-6"}, {Model: "claude-opus-4-7"}, {Model: "claude-opus-5-5"},
+		{Place: "bedrock", Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}, {Place: "vertex", Model: "claude-opus-4-7@20260416"},
+	},
+	"generatecontent": {{Model: "gemini-2.5-flash"}, {Model: "gemini-2.5-pro"}, {Model: "gemini-3-flash-preview"}, {Place: "vertex", Model: "gemini-3-pro-preview"}},
 }
 
 // tolerated are refusals by a vendor's rules that are not mended, with the reason: the pattern is "protocol: rule".
@@ -39,17 +43,21 @@ type vendor struct {
 }
 
 // vendorsOf returns those of a protocol.
-func vendorsOf(protocol string) ([]*vendor, error) {
+func vendorsOf(kind string) ([]*vendor, error) {
 	var all []*vendor
-	for _, model := range models[protocol] {
-		v := &vendor{Target: strict.Target{Protocol: protocol, Model: model}}
-		spec := table.ByKind(protocol)
-		adapter, err := remote.New(remote.Config{Protocol: spec.ID, BaseURL: "http://vendor.invalid/v1", HTTP: v})
+	for _, target := range targets[kind] {
+		target.Protocol = kind
+		v := &vendor{Target: target}
+		config := remote.Config{Protocol: table.ByKind(kind).ID, BaseURL: "http://vendor.invalid/v1", HTTP: v}
+		if target.Place != "" {
+			config.Place, _ = provider.Find(target.Place).Endpoint(kind, "")
+		}
+		adapter, err := remote.New(config)
 		if err != nil {
 			return nil, err
 		}
 		v.router = route.New([]route.Route{{Model: "*", Targets: []route.Target{{
-			Name: model, Upstream: adapter, Protocol: spec.ID, Model: model, Catalog: catalog.Shipped(),
+			Name: target.Model, Upstream: adapter, Protocol: config.Protocol, Model: target.Model, Catalog: catalog.Shipped(),
 			Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: -1}),
 		}}}})
 		all = append(all, v)
