@@ -132,7 +132,7 @@ func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS && asked.MaxOutputTokens != nil {
+	if asked.MaxOutputTokens != nil {
 		asked = limitedAs(asked, known)
 	}
 	if most != nil {
