@@ -85,13 +85,14 @@ func (s *Service) keeps(caller call.Caller, req *genwayv1.GenerateTextRequest) b
 }
 
 // keep keeps the items of a unary answer, unless it is the upstream's own body.
-func (s *Service) keep(caller call.Caller, req *deferred.Request, resp *genwayv1.GenerateTextResponse) {
+func (s *Service) keep(held *admission, req *deferred.Request, resp *genwayv1.GenerateTextResponse) {
+	caller := held.record.Caller
 	if resp.GetWire() != nil || !s.keeps(caller, req.Head()) {
 		return
 	}
 	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
 	if items, err := responses.Items(resp, answerTo(req)); err == nil {
-		s.config.Items.Keep(caller.KeyID, items)
+		s.config.Items.Keep(held.entry, caller.KeyID, items)
 	}
 }
 
@@ -109,14 +110,14 @@ func answerTo(req *deferred.Request) codec.Answer {
 type recorder struct {
 	*responses.ItemRecorder
 
-	keyID string // of the caller
+	held *admission
 }
 
-func (s *Service) recorder(caller call.Caller, req *deferred.Request) *recorder {
-	if !s.keeps(caller, req.Head()) {
+func (s *Service) recorder(held *admission, req *deferred.Request) *recorder {
+	if !s.keeps(held.record.Caller, req.Head()) {
 		return nil
 	}
-	return &recorder{keyID: caller.KeyID}
+	return &recorder{held: held}
 }
 
 // add adds an event on its way to the caller, and keeps the items at the last. It returns nil once there is
@@ -129,7 +130,7 @@ func (r *recorder) add(s *Service, req *deferred.Request, ev *genwayv1.StreamGen
 		return nil
 	}
 	if last {
-		s.config.Items.Keep(r.keyID, r.Items())
+		s.config.Items.Keep(r.held.entry, r.held.record.Caller.KeyID, r.Items())
 		return nil
 	}
 	return r

@@ -117,7 +117,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 	answered(held.record, resp.GetModel(), resp.GetUsage())
 	held.answer = resp
 	held.completed(resp, &resp.Usage, &resp.Losses)
-	s.keep(held.record.Caller, req, resp)
+	s.keep(held, req, resp)
 	return resp, nil
 }
 

@@ -45,7 +45,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		return err
 	}
 	completed, passes := false, false // passes: the upstream's own frames pass through
-	record, items := held.record, s.recorder(held.record.Caller, req)
+	record, items := held.record, s.recorder(held, req)
 	answer := tail[genwayv1.StreamGenerateTextResponse]{admission: held, send: stream.Send}
 	if out != nil {
 		answer.send = out.send

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/core/ledger"
 )
 
 // Config configures a Keeper. Store and Keep must be set.
@@ -52,17 +53,24 @@ const (
 	retryAfter = time.Second
 )
 
-// Keeper keeps items. One goroutine of its own does all writing, so that no answer waits for
-// the store. Its methods are safe for concurrent use; a nil Keeper keeps nothing.
+// Keeper keeps items. The ledger writes those of an answer with its entry; one goroutine of the keeper's own
+// writes the rest, so that no answer waits for the store. Its methods are safe for concurrent use; a nil Keeper keeps nothing.
 type Keeper struct {
 	config Config
 
 	mu      sync.Mutex
-	pending map[[sha256.Size]byte]Row // not written yet
+	pending map[[sha256.Size]byte]pendingItem // not written yet
 	bytes   int
 	failing bool
 
 	wake, closing, ended chan struct{}
+}
+
+// pendingItem is an item that waits to be written: by the ledger, or by the keeper.
+type pendingItem struct {
+	ledger.Item
+
+	byLedger bool
 }
 
 // New starts a keeper, which the caller closes.
@@ -77,14 +85,14 @@ func New(config Config) *Keeper {
 		config.OnFailure = func() {}
 	}
 	k := &Keeper{
-		config: config, pending: map[[sha256.Size]byte]Row{},
+		config: config, pending: map[[sha256.Size]byte]pendingItem{},
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go k.run()
 	return k
 }
 
-// Close writes what waits to be written and ends the keeper.
+// Close writes what waits to be written, also what a ledger has not written, and ends the keeper.
 func (k *Keeper) Close() {
 	if k == nil {
 		return
@@ -93,14 +101,16 @@ func (k *Keeper) Close() {
 	<-k.ended
 }
 
-// Keep keeps the items of an answer for the API key it goes to. It does not wait for the
+// Keep keeps the items of an answer for the API key it goes to. They are written with the answer's entry in the
+// ledger, whose recorder reports it by Written; without an entry that is open, by the keeper. It does not wait for the
 // store: until an item is written, only this keeper knows it. An item that is too large is
 // not kept.
-func (k *Keeper) Keep(keyID string, items []responses.Item) {
+func (k *Keeper) Keep(entry *ledger.Record, keyID string, items []responses.Item) {
 	if k == nil {
 		return
 	}
 	expires := k.config.Clock().Add(k.config.Keep)
+	kept := make([]ledger.Item, 0, len(items))
 	for _, item := range items {
 		if len(item.JSON) > maxItem {
 			continue
@@ -110,22 +120,50 @@ func (k *Keeper) Keep(keyID string, items []responses.Item) {
 			k.config.Logger.Error("an item is not kept", "error", err)
 			continue
 		}
-		k.put(Row{ID: rowID(keyID, item.ID), Sealed: sealed, Expires: expires})
+		kept = append(kept, ledger.Item{ID: rowID(keyID, item.ID), Sealed: sealed, Expires: expires})
+	}
+	// What is pending before the ledger has it cannot be reported as written before it is pending.
+	kept = k.put(kept, true)
+	if len(kept) > 0 && !entry.Keep(kept) {
+		k.put(kept, false)
 	}
 }
 
-// put has a row written.
-func (k *Keeper) put(row Row) {
+// put notes rows that are to be written, by the ledger or by the keeper, and returns those for which there is room.
+func (k *Keeper) put(rows []ledger.Item, byLedger bool) []ledger.Item {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.bytes+len(row.Sealed) > maxPending {
+	taken := rows[:0]
+	for _, row := range rows {
+		more := len(row.Sealed) - len(k.pending[row.ID].Sealed)
+		if k.bytes+more > maxPending {
+			continue
+		}
+		k.bytes += more
+		k.pending[row.ID] = pendingItem{row, byLedger}
+		taken = append(taken, row)
+	}
+	if !byLedger && len(taken) > 0 {
+		select {
+		case k.wake <- struct{}{}:
+		default:
+		}
+	}
+	return taken
+}
+
+// Written notes that rows are in the store: see ledger.Config.OnItems.
+func (k *Keeper) Written(rows []ledger.Item) {
+	if k == nil {
 		return
 	}
-	k.bytes += len(row.Sealed) - len(k.pending[row.ID].Sealed)
-	k.pending[row.ID] = row
-	select {
-	case k.wake <- struct{}{}:
-	default:
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, row := range rows {
+		if now, ok := k.pending[row.ID]; ok && now.Expires.Equal(row.Expires) {
+			k.bytes -= len(now.Sealed)
+			delete(k.pending, row.ID)
+		}
 	}
 }
 
@@ -137,11 +175,11 @@ func (k *Keeper) run() {
 	for {
 		select {
 		case <-k.closing:
-			k.write()
+			k.write(true)
 			return
 		case <-k.wake:
-			if !k.write() && !k.pause() {
-				k.write()
+			if !k.write(false) && !k.pause() {
+				k.write(true)
 				return
 			}
 		case <-expire.C:
@@ -166,12 +204,15 @@ func (k *Keeper) pause() bool {
 	}
 }
 
-// write writes what is pending now. Rows stay pending until they are written.
-func (k *Keeper) write() bool {
+// write writes what is pending now; what the ledger writes only if all is asked for. Rows stay pending until they are
+// written.
+func (k *Keeper) write(all bool) bool {
 	k.mu.Lock()
-	rows := make([]Row, 0, len(k.pending))
+	rows := make([]ledger.Item, 0, len(k.pending))
 	for _, row := range k.pending {
-		rows = append(rows, row)
+		if all || !row.byLedger {
+			rows = append(rows, row.Item)
+		}
 	}
 	k.mu.Unlock()
 	if len(rows) == 0 {
@@ -183,23 +224,16 @@ func (k *Keeper) write() bool {
 	if err != nil {
 		k.config.OnFailure()
 	}
+	if err == nil {
+		k.Written(rows)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err != nil {
-		if !k.failing {
-			k.config.Logger.Warn("items of answers cannot be kept; references to them resolve only at this core", "error", err)
-		}
-		k.failing = true
-		return false
+	if err != nil && !k.failing {
+		k.config.Logger.Warn("items of answers cannot be kept; references to them resolve only at this core", "error", err)
 	}
-	k.failing = false
-	for _, row := range rows {
-		if now := k.pending[row.ID]; now.Expires.Equal(row.Expires) {
-			k.bytes -= len(row.Sealed)
-			delete(k.pending, row.ID)
-		}
-	}
-	return true
+	k.failing = err != nil
+	return err == nil
 }
 
 func (k *Keeper) expire() {
@@ -222,19 +256,12 @@ func (k *Keeper) expire() {
 	}
 }
 
-// Row is one item as a Store has it.
-type Row struct {
-	ID      [sha256.Size]byte
-	Sealed  []byte
-	Expires time.Time
-}
-
 // Store keeps rows. core/store implements it; package storetest says what it promises.
 type Store interface {
 	// Put inserts rows, all or none. A row that exists is replaced.
-	Put(ctx context.Context, rows []Row) error
+	Put(ctx context.Context, rows []ledger.Item) error
 	// Get returns the rows of those identifiers that exist, expired or not, in any order.
-	Get(ctx context.Context, ids [][sha256.Size]byte) ([]Row, error)
+	Get(ctx context.Context, ids [][sha256.Size]byte) ([]ledger.Item, error)
 	// Expire removes at most count rows that expired before the time, and reports how many.
 	Expire(ctx context.Context, before time.Time, count int) (int64, error)
 }
@@ -310,12 +337,12 @@ func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map
 	names := map[[sha256.Size]byte]string{}
 	var asked [][sha256.Size]byte
 	k.mu.Lock()
-	rows := make([]Row, 0, len(ids))
+	rows := make([]ledger.Item, 0, len(ids))
 	for _, id := range ids {
 		row := rowID(keyID, id)
 		names[row] = id
 		if pending, ok := k.pending[row]; ok {
-			rows = append(rows, pending)
+			rows = append(rows, pending.Item)
 		} else {
 			asked = append(asked, row)
 		}
@@ -340,7 +367,7 @@ func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map
 		}
 		found[id] = item
 		if row.Expires.Sub(now) < k.config.Keep/2 {
-			k.put(Row{ID: row.ID, Sealed: row.Sealed, Expires: now.Add(k.config.Keep)})
+			k.put([]ledger.Item{{ID: row.ID, Sealed: row.Sealed, Expires: now.Add(k.config.Keep)}}, false)
 		}
 	}
 	for _, id := range ids {

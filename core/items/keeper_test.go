@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,17 +14,19 @@ import (
 
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
 )
 
 // memory is a store in memory that can fail.
 type memory struct {
 	mu   sync.Mutex
-	rows map[[sha256.Size]byte]items.Row
+	rows map[[sha256.Size]byte]ledger.Item
 	fail error
 	puts int
 }
 
-func (m *memory) Put(_ context.Context, rows []items.Row) error {
+func (m *memory) Put(_ context.Context, rows []ledger.Item) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.puts++
@@ -32,14 +35,14 @@ func (m *memory) Put(_ context.Context, rows []items.Row) error {
 	}
 	for _, r := range rows {
 		if m.rows == nil {
-			m.rows = map[[sha256.Size]byte]items.Row{}
+			m.rows = map[[sha256.Size]byte]ledger.Item{}
 		}
 		m.rows[r.ID] = r
 	}
 	return nil
 }
 
-func (m *memory) Get(_ context.Context, ids [][sha256.Size]byte) (found []items.Row, err error) {
+func (m *memory) Get(_ context.Context, ids [][sha256.Size]byte) (found []ledger.Item, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range ids {
@@ -95,7 +98,7 @@ func TestItemsAreKept(t *testing.T) {
 		one, other := items.New(items.Config{Store: shared, Keep: time.Hour}), items.New(items.Config{Store: shared, Keep: time.Hour})
 		defer one.Close()
 		defer other.Close()
-		one.Keep("key_1", item("rs_1", "what was said"))
+		one.Keep(nil, "key_1", item("rs_1", "what was said"))
 		finds(t, one, "key_1", "rs_1", []byte("what was said"))
 		synctest.Wait()
 		finds(t, other, "key_1", "rs_1", []byte("what was said"))
@@ -121,13 +124,78 @@ func TestItemsAreKept(t *testing.T) {
 	})
 }
 
+// The items of an answer whose entry is open are written with it, and by the keeper only at its end if they are not. This
+// core knows them at once.
+func TestItemsOfAnEntry(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	puts := &counting{Store: db.Items()}
+	one, other := items.New(items.Config{Store: puts, Keep: time.Hour}), items.New(items.Config{Store: db.Items(), Keep: time.Hour})
+	t.Cleanup(other.Close)
+	r, err := ledger.Start(t.Context(), ledger.Config{Store: db.Ledger(), OnItems: one.Written})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *ledger.Record {
+		record, err := r.Open(t.Context(), ledger.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record
+	}
+	record, left := open(), open()
+	one.Keep(record, "key", item("rs_1", "with its entry"))
+	finds(t, one, "key", "rs_1", []byte("with its entry"))
+	finds(t, other, "key", "rs_1", nil)
+	record.Settle(ledger.Result{Outcome: ledger.OK})
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	finds(t, one, "key", "rs_1", []byte("with its entry"))
+	finds(t, other, "key", "rs_1", []byte("with its entry"))
+	one.Keep(left, "key", item("rs_2", "of a request that did not end"))
+	finds(t, other, "key", "rs_2", nil)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := puts.rows.Load(); n != 0 {
+		t.Errorf("the keeper has written %d rows of entries", n)
+	}
+	one.Keep(record, "key", item("rs_3", "too late for its entry"))
+	one.Close()
+	if n := puts.rows.Load(); n != 2 {
+		t.Errorf("the keeper has written %d rows, not that of the request which did not end and that which came late", n)
+	}
+	finds(t, other, "key", "rs_2", []byte("of a request that did not end"))
+	finds(t, other, "key", "rs_3", []byte("too late for its entry"))
+}
+
+// counting counts the rows that are put.
+type counting struct {
+	items.Store
+
+	rows atomic.Int64
+}
+
+func (c *counting) Put(ctx context.Context, rows []ledger.Item) error {
+	c.rows.Add(int64(len(rows)))
+	return c.Store.Put(ctx, rows)
+}
+
 // A store that fails delays no answer and loses no item that still fits into memory.
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{fail: errors.New("down")}
 		var failures atomic.Int64
 		k := items.New(items.Config{Store: shared, Keep: time.Hour, OnFailure: func() { failures.Add(1) }})
-		k.Keep("key_1", item("rs_1", "one"))
+		k.Keep(nil, "key_1", item("rs_1", "one"))
 		if _, err := k.Find(t.Context(), "key_1", []string{"rs_2"}); err == nil {
 			t.Error("a lookup that failed looks like an item that is not known")
 		}
@@ -145,7 +213,7 @@ func TestStoreFails(t *testing.T) {
 			t.Errorf("%d tries in 5 s", shared.puts)
 		}
 		shared.failing(nil)
-		k.Keep("key_1", item("rs_2", "two"))
+		k.Keep(nil, "key_1", item("rs_2", "two"))
 		k.Close()
 		if n := shared.count(); n != 2 {
 			t.Errorf("%d rows, not 2", n)
@@ -158,10 +226,10 @@ func TestKeeperIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{fail: errors.New("down")}
 		k := items.New(items.Config{Store: shared, Keep: time.Hour})
-		k.Keep("key", item("large", string(make([]byte, 4<<20+1))))
+		k.Keep(nil, "key", item("large", string(make([]byte, 4<<20+1))))
 		for i := range 100 {
-			k.Keep("key", item(string(rune('A'+i)), string(make([]byte, 1<<20))))
-			k.Keep("key", item("same", "x"))
+			k.Keep(nil, "key", item(string(rune('A'+i)), string(make([]byte, 1<<20))))
+			k.Keep(nil, "key", item("same", "x"))
 		}
 		shared.failing(nil)
 		k.Close()
@@ -174,7 +242,7 @@ func TestKeeperIsBounded(t *testing.T) {
 // A nil keeper keeps and finds nothing.
 func TestNilKeeper(t *testing.T) {
 	var k *items.Keeper
-	k.Keep("key", item("a", "b"))
+	k.Keep(nil, "key", item("a", "b"))
 	if found, err := k.Find(t.Context(), "key", []string{"a"}); err != nil || len(found) != 0 {
 		t.Errorf("%v, %v", found, err)
 	}

@@ -60,7 +60,9 @@ func TestRefusedEntriesAreSetAside(t *testing.T) {
 			if n%40 == 7 {
 				model = "bad"
 			}
-			request(t, r, strconv.Itoa(n), model).Settle(ledger.Result{Outcome: ledger.OK, Reason: "all of it"})
+			record := request(t, r, strconv.Itoa(n), model)
+			record.Keep([]ledger.Item{{Sealed: []byte{222, 173}}})
+			record.Settle(ledger.Result{Outcome: ledger.OK, Reason: "all of it"})
 		}
 		<-time.After(21 * time.Millisecond)
 		synctest.Wait()
@@ -77,6 +79,9 @@ func TestRefusedEntriesAreSetAside(t *testing.T) {
 		}
 		if !strings.Contains(log.String(), "all of it") {
 			t.Errorf("the entries are not in the log:\n%s", log.String())
+		}
+		if strings.Contains(log.String(), "222") {
+			t.Errorf("an item is in the log:\n%s", log.String())
 		}
 		before := store.tries.Load()
 		<-time.After(5 * time.Second)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,6 +122,16 @@ type Entry struct {
 	Number int64
 	Request
 	Result
+	// Items are written with the entry. Entries that a Store returns have none.
+	Items []Item
+}
+
+// Item is what is kept of an answer for later requests, encrypted (package core/items). Its store is that of the entry, and it
+// is written in the same transaction.
+type Item struct {
+	ID      [sha256.Size]byte
+	Sealed  []byte
+	Expires time.Time
 }
 
 // IsUnpriced reports whether something that was used had no price. Entries of older programs say so by their empty Price alone.

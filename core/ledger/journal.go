@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,8 +47,11 @@ const (
 	// journalRoom is how many bytes of each file are allocated ahead: two windows' entries
 	// of a busy core. What waits for a store that fails may need more.
 	journalRoom = 256 << 10
-	// maxRecord bounds an entry, whose texts and charges (MaxCharges) are bounded.
-	maxRecord = 1 << 20
+	// maxRecord bounds an entry, whose texts and charges (MaxCharges) are bounded, with its items, of which 64 MiB
+	// may wait at once.
+	maxRecord = 1<<20 + 64<<20
+	// maxKept bounds the buffer that is kept for the next record.
+	maxKept = 64 << 10
 )
 
 // journalPattern finds the files in their directory.
@@ -111,9 +115,11 @@ func (j *journal) add(e *Entry) {
 	binary.LittleEndian.PutUint32(record[4:], crc32.ChecksumIEEE(record[recordHeader:]))
 	// The next record's length, so that what was there before is not taken for it.
 	record = append(record, 0, 0, 0, 0)
-	h.buf = record
-	_, h.err = h.file.WriteAt(h.buf, h.end)
+	_, h.err = h.file.WriteAt(record, h.end)
 	h.end += int64(len(record) - 4)
+	if h.buf = record; cap(record) > maxKept {
+		h.buf = nil
+	}
 }
 
 // swap has the next entries go to the other half, and returns the one that has gathered.
@@ -272,7 +278,8 @@ func setLaterNumbers(e *Entry, n [4]int64) {
 	e.Unpriced, e.Usage.CacheWrite30m, e.Usage.CacheWrite12h, e.Usage.ToolCalls = n[0] != 0, n[1], n[2], n[3]
 }
 
-// appendEntry writes an entry: its numbers as varints, its texts, each with its length, and the later numbers.
+// appendEntry writes an entry: its numbers as varints, its texts, each with its length, the later numbers, and its items
+// until the end: the identifier, the time and the length, and what is sealed.
 func appendEntry(b []byte, e *Entry) []byte {
 	for _, n := range numbers(e) {
 		b = binary.AppendVarint(b, n)
@@ -282,6 +289,10 @@ func appendEntry(b []byte, e *Entry) []byte {
 	}
 	for _, n := range laterNumbers(e) {
 		b = binary.AppendVarint(b, n)
+	}
+	for _, item := range e.Items {
+		b = binary.AppendVarint(append(b, item.ID[:]...), item.Expires.UnixMicro())
+		b = append(binary.AppendUvarint(b, uint64(len(item.Sealed))), item.Sealed...)
 	}
 	return b
 }
@@ -319,7 +330,29 @@ func parseEntry(b []byte) (*Entry, bool) {
 		}
 		setLaterNumbers(e, later)
 	}
-	return e, len(b) == 0 && e.Outcome.Known()
+	for len(b) > 0 {
+		var item Item
+		if item, b, ok = parseItem(b); !ok {
+			return nil, false
+		}
+		e.Items = append(e.Items, item)
+	}
+	return e, e.Outcome.Known()
+}
+
+// parseItem reads one item and returns the rest.
+func parseItem(b []byte) (item Item, rest []byte, ok bool) {
+	b = b[copy(item.ID[:], b):]
+	expires, size := binary.Varint(b)
+	if size <= 0 {
+		return item, nil, false
+	}
+	length, n := binary.Uvarint(b[size:])
+	if b = b[size:]; n <= 0 || length > uint64(len(b)-n) {
+		return item, nil, false
+	}
+	item.Expires, item.Sealed = time.UnixMicro(expires), bytes.Clone(b[n:n+int(length)])
+	return item, b[n+int(length):], true
 }
 
 // parseNumbers reads varints into ns and returns the rest.

@@ -87,12 +87,19 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	result := ledger.Result{Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "*", Upstream: "ü", Attempts: 2, Model: "m2", UsageSource: ledger.Estimated,
 		Usage: ledger.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11, CacheWrite30m: 12, CacheWrite12h: 13, ToolCalls: 14},
 		Cost:  -12, Price: "p", Unpriced: true, Charges: `[{"model":"m2"}]`, Duration: 13 * time.Microsecond, FirstEvent: 14 * time.Microsecond}
+	kept := []ledger.Item{
+		{ID: [32]byte{1}, Sealed: []byte("sealed"), Expires: begun},
+		{ID: [32]byte{31: 2}, Sealed: bytes.Repeat([]byte("large "), 200_000), Expires: begun.Add(time.Microsecond)}, // more than is allocated ahead
+		{ID: [32]byte{3}, Sealed: []byte{}, Expires: begun},
+	}
 	asked := ledger.Request{ID: "a", KeyID: "key", Owner: "o", Protocol: "messages", Method: "GenerateText", Model: "m\x00\xff", Start: begun}
 	dir := killed(t, func(r *ledger.Recorder) {
 		record, err := r.Open(t.Context(), asked)
 		if err != nil {
 			t.Fatal(err)
 		}
+		record.Keep(kept[:1])
+		record.Keep(kept[1:])
 		record.Settle(result)
 		late := open(t, r, "late")
 		for n := range 3000 { // of both halves, and more than what is allocated ahead
@@ -108,7 +115,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 	}
 	for _, e := range store.rows {
 		if e.ID == "a" {
-			if diff := cmp.Diff(ledger.Entry{Number: 1, Request: asked, Result: result}, e); diff != "" {
+			if diff := cmp.Diff(ledger.Entry{Number: 1, Request: asked, Result: result, Items: kept}, e); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		}

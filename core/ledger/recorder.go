@@ -39,6 +39,8 @@ type Config struct {
 	Logger *slog.Logger
 	// OnAside, if set, is called for each entry that the store refuses, which is set aside.
 	OnAside func()
+	// OnItems, if set, is called with the items of entries once they are written. It must return at once.
+	OnItems func([]Item)
 	// OnFailure, if set, is called for each write that fails. It must return at once.
 	OnFailure func()
 	// Node, if set, returns what this process reports of itself with each heartbeat, every 2 s. It
@@ -231,6 +233,7 @@ type Record struct {
 	recorder *Recorder
 	entry    *Entry // as it is opened
 	opening  *batch // the batch it is in
+	items    []Item
 	settled  bool
 }
 
@@ -240,6 +243,22 @@ func (e *Record) ID() (process, number int64) {
 		return 0, 0
 	}
 	return e.recorder.process, e.entry.Number
+}
+
+// Keep has items written with the entry once it is settled. It reports false, and does nothing, if the entry is nil or
+// settled already.
+func (e *Record) Keep(items []Item) bool {
+	if e == nil {
+		return false
+	}
+	r := e.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.settled || r.closed {
+		return false
+	}
+	e.items = append(e.items, items...)
+	return true
 }
 
 // Settle closes the entry. The first call counts; later ones, and those on a nil
@@ -277,11 +296,12 @@ func (e *Record) settle(result Result) *batch {
 	}
 	if e.opening == r.pending {
 		// A short request is one write.
-		e.entry.Result = result
+		e.entry.Result, e.entry.Items = result, e.items
 		r.journal.add(e.entry)
 	} else {
-		r.queue(&Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result})
+		r.queue(&Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result, Items: e.items})
 	}
+	e.items = nil
 	return r.pending
 }
 
@@ -446,7 +466,15 @@ func (r *Recorder) flush(ctx context.Context) error {
 func (r *Recorder) write(ctx context.Context, entries []*Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	return r.config.Store.Write(ctx, r.process, entries)
+	err := r.config.Store.Write(ctx, r.process, entries)
+	if err == nil && r.config.OnItems != nil {
+		for _, e := range entries {
+			if len(e.Items) > 0 {
+				r.config.OnItems(e.Items)
+			}
+		}
+	}
+	return err
 }
 
 // beat says that this process lives and closes what dead ones left open.
@@ -580,11 +608,13 @@ func (r *Recorder) put(ctx context.Context, entries []*Entry) (rest []*Entry, er
 }
 
 // setAside keeps an entry that the store refuses, so that the others can be written. The log
-// has all of it, since the process may end before it can be written.
+// has all of it but the items, since the process may end before it can be written.
 func (r *Recorder) setAside(e *Entry, err error) {
 	r.aside = append(r.aside, e)
+	logged := *e
+	logged.Items = nil
 	r.config.Logger.Error("the store refuses an entry of the ledger; it is set aside and tried again every 2 s",
-		"request_id", e.ID, "error", err, "process", r.process, "entry", fmt.Sprintf("%+v", *e), "set_aside", len(r.aside))
+		"request_id", e.ID, "error", err, "process", r.process, "entry", fmt.Sprintf("%+v", logged), "set_aside", len(r.aside))
 	if r.config.OnAside != nil {
 		r.config.OnAside()
 	}

@@ -66,7 +66,7 @@ func (m *memory) Write(ctx context.Context, process int64, entries []*ledger.Ent
 			if e.Outcome != ledger.Open {
 				m.closed[e.Number]++
 			}
-		case old.Outcome != ledger.Open && e.Outcome != ledger.Open && old != *e:
+		case old.Outcome != ledger.Open && e.Outcome != ledger.Open && (old.Request != e.Request || old.Result != e.Result):
 			m.closed[e.Number]++ // another end than it had
 		}
 	}
@@ -336,6 +336,58 @@ func TestBatches(t *testing.T) {
 			t.Errorf("the last beat says %+v", store.node)
 		}
 		shut(t, r)
+	})
+}
+
+// Items are written with the end of their entry and reported once they are, in one write or after a failed one; an
+// entry that is settled takes none.
+func TestItemsAreWrittenWithTheirEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.fail = func(write int) (bool, bool) { return write == 1, write == 3 }
+		var reported []string
+		r := start(t, ledger.Config{Store: store, OnItems: func(items []ledger.Item) {
+			for _, item := range items {
+				reported = append(reported, string(item.Sealed))
+			}
+		}})
+		keep := func(record *ledger.Record, items ...string) {
+			for _, text := range items {
+				if !record.Keep([]ledger.Item{{Sealed: []byte(text)}}) {
+					t.Errorf("%s is not kept", text)
+				}
+			}
+		}
+		long := open(t, r, "long")
+		keep(long, "long 1")
+		short := open(t, r, "short")
+		keep(short, "short 1", "short 2")
+		short.Settle(ledger.Result{Outcome: ledger.OK})
+		if short.Keep([]ledger.Item{{}}) || (*ledger.Record)(nil).Keep([]ledger.Item{{}}) {
+			t.Error("an entry that is settled, or none, takes items")
+		}
+		<-time.After(21 * time.Millisecond)
+		synctest.Wait()
+		if len(reported) != 0 {
+			t.Errorf("%v are reported of a write that failed", reported)
+		}
+		<-time.After(time.Second)
+		synctest.Wait()
+		if got := strings.Join(reported, ", "); got != "short 1, short 2" || len(store.rows[2].Items) != 2 {
+			t.Errorf("%s are reported, %d are written", got, len(store.rows[2].Items))
+		}
+		keep(long, "long 2")
+		long.Settle(ledger.Result{Outcome: ledger.OK})
+		<-time.After(time.Second)
+		synctest.Wait()
+		if got := strings.Join(reported, ", "); got != "short 1, short 2, long 1, long 2" {
+			t.Errorf("%s are reported", got)
+		}
+		left := open(t, r, "left")
+		shut(t, r)
+		if left.Keep([]ledger.Item{{}}) {
+			t.Error("a recorder that has ended takes items")
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/ledger"
 )
 
 // itemStore is items.Store over the table items.
@@ -22,16 +24,30 @@ func (s *Store) Items() items.Store { return itemStore{s.db} }
 // manyItems is how many rows one statement reads or writes.
 const manyItems = 200
 
+// replaceItem follows the values of an insertion into items.
+const replaceItem = ` ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, expires = excluded.expires`
+
+// itemsOf returns the items of entries, each once, in the order of their identifiers: two writers of the same rows do
+// not wait for each other.
+func itemsOf(entries []*ledger.Entry) []ledger.Item {
+	var all []ledger.Item
+	for _, e := range entries {
+		all = append(all, e.Items...)
+	}
+	order := func(a, b ledger.Item) int { return bytes.Compare(a.ID[:], b.ID[:]) }
+	slices.SortStableFunc(all, order)
+	return slices.CompactFunc(all, func(a, b ledger.Item) bool { return order(a, b) == 0 })
+}
+
 // Put inserts or replaces rows.
-func (s itemStore) Put(ctx context.Context, rows []items.Row) error {
+func (s itemStore) Put(ctx context.Context, rows []ledger.Item) error {
 	err := s.db.isolated(ctx, func(tx transaction) error {
 		for some := range slices.Chunk(rows, manyItems) {
 			args := make([]any, 0, 3*len(some))
 			for _, r := range some {
 				args = append(args, r.ID[:], r.Sealed, r.Expires.UnixMicro())
 			}
-			if _, err := tx.exec(ctx, `INSERT INTO items (id, sealed, expires) VALUES `+repeated("(?, ?, ?)", len(some))+
-				` ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, expires = excluded.expires`, args...); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO items (id, sealed, expires) VALUES `+repeated("(?, ?, ?)", len(some))+replaceItem, args...); err != nil {
 				return err
 			}
 		}
@@ -44,7 +60,7 @@ func (s itemStore) Put(ctx context.Context, rows []items.Row) error {
 }
 
 // Get returns rows by their identifiers.
-func (s itemStore) Get(ctx context.Context, ids [][sha256.Size]byte) (found []items.Row, err error) {
+func (s itemStore) Get(ctx context.Context, ids [][sha256.Size]byte) (found []ledger.Item, err error) {
 	for some := range slices.Chunk(ids, manyItems) {
 		if found, err = s.get(ctx, some, found); err != nil {
 			return nil, fmt.Errorf("select items: %w", err)
@@ -53,7 +69,7 @@ func (s itemStore) Get(ctx context.Context, ids [][sha256.Size]byte) (found []it
 	return found, nil
 }
 
-func (s itemStore) get(ctx context.Context, ids [][sha256.Size]byte, found []items.Row) ([]items.Row, error) {
+func (s itemStore) get(ctx context.Context, ids [][sha256.Size]byte, found []ledger.Item) ([]ledger.Item, error) {
 	args := make([]any, len(ids))
 	for i := range ids {
 		args[i] = ids[i][:]
@@ -66,7 +82,7 @@ func (s itemStore) get(ctx context.Context, ids [][sha256.Size]byte, found []ite
 	for rows.Next() {
 		var id []byte
 		var expires int64
-		var r items.Row
+		var r ledger.Item
 		if err := rows.Scan(&id, &r.Sealed, &expires); err != nil {
 			return nil, err
 		}

@@ -146,7 +146,7 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 	}
 	var err error
 	if s.writer.arrays {
-		err = s.writeArrays(ctx, process, merge(entries))
+		err = s.writeArrays(ctx, process, merge(entries), itemsOf(entries))
 	} else {
 		err = s.writer.errs.note(s.writer.again(ctx, func() error { return s.rows.write(ctx, process, entries) }))
 	}
@@ -159,8 +159,8 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 // writeArrays runs one statement for all, with an array for each column: one round
 // trip to a server. A column that has one value in all entries, as the zeros of what they did not use, is an array of
 // one. The rows that it has written give what was spent.
-func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*ledger.Entry) error {
-	args := make([]any, 0, 1+len(ledgerColumns))
+func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*ledger.Entry, kept []ledger.Item) error {
+	args := make([]any, 0, 4+len(ledgerColumns))
 	args = append(args, process)
 	for _, c := range ledgerColumns {
 		of := entries
@@ -173,15 +173,32 @@ func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*
 			args = append(args, array(of, c.integer))
 		}
 	}
-	_, err := s.writer.exec(ctx, upsertArrays, args...)
-	if err != nil {
+	statement := upsertArrays
+	if len(kept) > 0 {
+		ids, sealed, expires := make([][]byte, len(kept)), make([][]byte, len(kept)), make([]int64, len(kept))
+		for n := range kept {
+			ids[n], sealed[n], expires[n] = kept[n].ID[:], kept[n].Sealed, kept[n].Expires.UnixMicro()
+		}
+		statement, args = upsertArraysAndItems, append(args, ids, sealed, expires)
+	}
+	if _, err := s.writer.exec(ctx, statement, args...); err != nil {
 		return fmt.Errorf("write %d entries: %w", len(entries), err)
 	}
 	return nil
 }
 
-// upsertArrays adds and closes entries of PostgreSQL, whose unnest has NULL where an array is shorter than others.
-var upsertArrays = func() string {
+var (
+	upsertArrays         = writeOfArrays(nil)
+	upsertArraysAndItems = writeOfArrays(func(next int) string {
+		return fmt.Sprintf(`, kept AS (
+			INSERT INTO items (id, sealed, expires) SELECT * FROM unnest($%d::bytea[], $%d::bytea[], $%d::bigint[])`, next, next+1, next+2) + replaceItem + `
+		)`
+	})
+)
+
+// writeOfArrays is a statement that adds and closes entries of PostgreSQL, whose unnest has NULL where an array is shorter than
+// others. more, if it is not nil, returns what else it writes, from the number of its first parameter.
+func writeOfArrays(more func(next int) string) string {
 	var arrays, values []string
 	for n, c := range ledgerColumns {
 		kind := "bigint"
@@ -192,14 +209,18 @@ var upsertArrays = func() string {
 		arrays = append(arrays, parameter)
 		values = append(values, "COALESCE(entry."+c.name+", ("+parameter+")[1])")
 	}
+	also := ""
+	if more != nil {
+		also = more(len(ledgerColumns) + 2)
+	}
 	return `WITH written AS (
 			INSERT INTO ledger (process, ` + columnNames + `) SELECT $1::bigint, ` + strings.Join(values, ", ") + `
 			FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry (` + columnNames + `)` + closeEntry(identityByDay) + `
 			RETURNING process, start_time, key_id, owner, cost, outcome
-		) INSERT INTO ledger_spent (day, process, key_id, owner, cost)
+		)` + also + ` INSERT INTO ledger_spent (day, process, key_id, owner, cost)
 		SELECT start_time / 86400000000, process, key_id, owner, ` + postgresDialect.sum("cost") + ` FROM written
 		WHERE outcome NOT IN ('open', 'interrupted') AND cost > 0 GROUP BY start_time / 86400000000, process, key_id, owner` + moreSpent
-}()
+}
 
 func array[T any](entries []*ledger.Entry, value func(*ledger.Entry) T) []T {
 	values := make([]T, len(entries))
@@ -236,11 +257,30 @@ type rowWriter struct {
 
 	mu       sync.Mutex
 	prepared map[shape]*sql.Stmt
-	adders   map[int]*sql.Stmt // of costs, by rows
+	beside   map[besideKey]*sql.Stmt
+}
+
+// beside is a table that rows are added to in the transaction of the entries.
+type beside struct {
+	insert string // with the parameters that all rows share
+	row    string // the parameters of one
+	more   string // what becomes of a row that exists
+}
+
+var (
+	spentBeside = beside{`INSERT INTO ledger_spent (process, day, key_id, owner, cost) VALUES `, `(?1, ?, ?, ?, ?)`, moreSpent}
+	itemsBeside = beside{`INSERT INTO items (id, sealed, expires) VALUES `, `(?, ?, ?)`, replaceItem}
+)
+
+// besideKey is what the text of such a statement depends on.
+type besideKey struct {
+	beside
+
+	rows int
 }
 
 func newRowWriter(pool *sql.DB) *rowWriter {
-	return &rowWriter{pool: pool, prepared: map[shape]*sql.Stmt{}, adders: map[int]*sql.Stmt{}}
+	return &rowWriter{pool: pool, prepared: map[shape]*sql.Stmt{}, beside: map[besideKey]*sql.Stmt{}}
 }
 
 // shape is what the text of a statement depends on.
@@ -257,7 +297,7 @@ var shapeRows = []int{32, 8, 2, 1}
 // that shares less serves.
 const maxPrepared = 24
 
-// step is a statement to run, which writes entries.
+// step is a statement to run, which writes entries or what is beside them.
 type step struct {
 	statement *sql.Stmt
 	args      []any
@@ -301,14 +341,19 @@ func (w *rowWriter) writeBy(ctx context.Context, process int64, entries []*ledge
 		switch {
 		case err != nil:
 			return fmt.Errorf("write entries: %w", err)
-		case s.entries[0].Outcome == ledger.Open || written == 0:
+		case len(s.entries) == 0, s.entries[0].Outcome == ledger.Open, written == 0:
 		case written < int64(len(s.entries)):
 			return errRepeated
 		default:
 			spent.add(s.entries)
 		}
 	}
-	for _, s := range w.additions(process, spent) {
+	w.mu.Lock()
+	additions := addRows(w, spentBeside, []any{process}, slices.Collect(maps.Keys(spent)), func(args []any, s spender) []any {
+		return append(args, s.day, s.keyID, s.owner, spent[s])
+	})
+	w.mu.Unlock()
+	for _, s := range additions {
 		if _, err := exec(s.statement, s.args); err != nil {
 			return fmt.Errorf("add what was spent: %w", err)
 		}
@@ -333,7 +378,7 @@ func brokenOff(ctx context.Context, err error) error {
 func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry, rows []int) ([]step, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.prepareAdders(ctx); err != nil {
+	if err := w.prepareBeside(ctx, spentBeside); err != nil {
 		return nil, err
 	}
 	var open, closed []*ledger.Entry
@@ -356,7 +401,16 @@ func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.E
 			}
 		}
 	}
-	return steps, nil
+	kept := itemsOf(entries)
+	if len(kept) == 0 {
+		return steps, nil
+	}
+	if err := w.prepareBeside(ctx, itemsBeside); err != nil {
+		return nil, err
+	}
+	return append(steps, addRows(w, itemsBeside, nil, kept, func(args []any, item ledger.Item) []any {
+		return append(args, item.ID[:], item.Sealed, item.Expires.UnixMicro())
+	})...), nil
 }
 
 // sharing is the shape that shares most. One entry shares nothing, so that there is one
@@ -503,36 +557,31 @@ func (c costs) add(entries []*ledger.Entry) {
 
 var moreSpent = ` ON CONFLICT (day, process, key_id, owner) DO UPDATE SET cost = ` + saturated("ledger_spent.cost", "excluded.cost")
 
-// prepareAdders prepares the statements that add to so many rows. The caller holds mu, and
-// no transaction.
-func (w *rowWriter) prepareAdders(ctx context.Context) error {
+// prepareBeside prepares the statements that add to a table. The caller holds mu, and no transaction.
+func (w *rowWriter) prepareBeside(ctx context.Context, to beside) error {
 	for _, n := range shapeRows {
-		if w.adders[n] != nil {
+		key := besideKey{to, n}
+		if w.beside[key] != nil {
 			continue
 		}
-		//nolint:gosec // of constants
-		add := `INSERT INTO ledger_spent (process, day, key_id, owner, cost) VALUES (?1, ?, ?, ?, ?)` + strings.Repeat(", (?1, ?, ?, ?, ?)", n-1) + moreSpent
-		adder, err := w.pool.PrepareContext(ctx, add) //nolint:sqlclosecheck // it is closed with the pool
+		prepared, err := w.pool.PrepareContext(ctx, to.insert+repeated(to.row, n)+to.more) //nolint:sqlclosecheck // it is closed with the pool
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
-		w.adders[n] = adder
+		w.beside[key] = prepared
 	}
 	return nil
 }
 
-// additions returns the statements that add costs.
-func (w *rowWriter) additions(process int64, spent costs) (steps []step) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	rest := slices.Collect(maps.Keys(spent))
+// addRows returns the statements that add rows to a table, which are prepared. The caller holds mu.
+func addRows[R any](w *rowWriter, to beside, shared []any, rows []R, add func(args []any, row R) []any) (steps []step) {
 	for _, n := range shapeRows {
-		for ; len(rest) >= n; rest = rest[n:] {
-			args := []any{process}
-			for _, s := range rest[:n] {
-				args = append(args, s.day, s.keyID, s.owner, spent[s])
+		for ; len(rows) >= n; rows = rows[n:] {
+			args := slices.Clone(shared)
+			for _, row := range rows[:n] {
+				args = add(args, row)
 			}
-			steps = append(steps, step{statement: w.adders[n], args: args})
+			steps = append(steps, step{statement: w.beside[besideKey{to, n}], args: args})
 		}
 	}
 	return steps

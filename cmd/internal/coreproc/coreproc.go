@@ -100,19 +100,21 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		counts.Shed(signal.String(), p.String(), n)
 	})
 	self := newNode(f.GRPC, routing)
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, Node: self.now, OnAside: counts.SetAside, OnFailure: func() { counts.StoreFailed("ledger") }})
-	if err != nil {
-		return nil, errors.Join(err, routing.Close(), db.Close())
-	}
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), recorder.Process(), self.limitsUnavailable.Store, log)
-	if err != nil {
-		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
-	}
-	routing.follow(limits)
 	var kept *items.Keeper
 	if f.KeepItems > 0 {
 		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log, OnFailure: func() { counts.StoreFailed("items") }}) //nolint:contextcheck // it outlives ctx, and ends with Close
 	}
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, Node: self.now, OnAside: counts.SetAside, OnItems: kept.Written, OnFailure: func() { counts.StoreFailed("ledger") }})
+	if err != nil {
+		kept.Close()
+		return nil, errors.Join(err, routing.Close(), db.Close())
+	}
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), recorder.Process(), self.limitsUnavailable.Store, log)
+	if err != nil {
+		kept.Close()
+		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
+	}
+	routing.follow(limits)
 	captures := vault.New(vault.Config{Store: db.Captures(), Logger: log, Count: counts.Captured}) //nolint:contextcheck // likewise
 	routing.keepCaptures(captures)
 	service, err := core.New(core.Config{Items: kept, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
@@ -203,8 +205,8 @@ func (c *Core) CountConnection(port, reason string) { c.counts.Connection(port, 
 func (c *Core) Close() error {
 	c.server.Close()
 	c.Keys.Close()
-	c.items.Close()
 	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close()}
+	c.items.Close()
 	c.captures.Close() // requests that the routing ends have been kept by now
 	errs = append(errs, c.store.Close())
 	for _, listener := range []net.Listener{c.metrics, c.debug} {

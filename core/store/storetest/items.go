@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/ledger"
 )
 
 // ItemDatabase opens handles of one database.
@@ -26,10 +27,10 @@ func RunItems(t *testing.T, database ItemDatabase) {
 		return s
 	}
 	one, other := handle(t), handle(t)
-	var rows []items.Row
+	var rows []ledger.Item
 	var ids [][sha256.Size]byte
 	for i := range 501 {
-		r := items.Row{ID: sha256.Sum256(fmt.Append(nil, i)), Sealed: bytes.Repeat([]byte{0, byte(i)}, i), Expires: epoch().Add(time.Duration(i) * time.Second)}
+		r := ledger.Item{ID: sha256.Sum256(fmt.Append(nil, i)), Sealed: bytes.Repeat([]byte{0, byte(i)}, i), Expires: epoch().Add(time.Duration(i) * time.Second)}
 		rows, ids = append(rows, r), append(ids, r.ID)
 	}
 	for range 2 { // a row that exists is replaced
@@ -48,7 +49,7 @@ func RunItems(t *testing.T, database ItemDatabase) {
 	if err != nil || len(found) != len(rows) {
 		t.Fatalf("%d rows found, not %d: %v", len(found), len(rows), err)
 	}
-	want := map[[sha256.Size]byte]items.Row{}
+	want := map[[sha256.Size]byte]ledger.Item{}
 	for _, r := range rows {
 		want[r.ID] = r
 	}

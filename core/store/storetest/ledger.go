@@ -36,6 +36,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"an outcome that is none is not written, nor what is beside it", testOutcomes},
 		{"an open entry is closed once", testCloseOnce},
 		{"what a journal kept is written once", testRecover},
+		{"items are written with their entries or not at all", testItemsOfEntries},
 		{"writing again changes nothing", testWriteAgain},
 		{"processes are what they said last", testProcesses},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
@@ -130,6 +131,80 @@ func write(t *testing.T, s ledger.Store, process int64, entries ...*ledger.Entry
 	t.Helper()
 	if err := s.Write(t.Context(), process, entries); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func testItemsOfEntries(t *testing.T, database LedgerDatabase) {
+	s := database(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	process := begin(t, s.Ledger(), epoch())
+	want := map[[32]byte]ledger.Item{}
+	item := func(id byte, sealed string) ledger.Item {
+		i := ledger.Item{ID: [32]byte{id}, Sealed: []byte(sealed), Expires: epoch().Add(time.Duration(id) * time.Second).Local()}
+		want[i.ID] = i
+		return i
+	}
+	check := func() {
+		t.Helper()
+		var ids [][32]byte
+		for id := range 256 {
+			ids = append(ids, [32]byte{byte(id)})
+		}
+		found, err := s.Items().Get(t.Context(), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[[32]byte]ledger.Item{}
+		for _, i := range found {
+			got[i.ID] = i
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	var batch []*ledger.Entry
+	for n := range int64(50) {
+		e := entry(n)
+		for i := range n % 5 {
+			e.Items = append(e.Items, item(byte(5*n+i), fmt.Sprint("\x00\xff", n)))
+		}
+		batch = append(batch, opening(n), e)
+	}
+	write(t, s.Ledger(), process, batch...)
+	check()
+	write(t, s.Ledger(), process, batch...) // as after a write whose outcome was not known
+	check()
+	wrong := entry(51)
+	wrong.Outcome, wrong.Items = "okay", []ledger.Item{{ID: [32]byte{255}}}
+	if err := s.Ledger().Write(t.Context(), process, []*ledger.Entry{entry(52), wrong}); err == nil {
+		t.Error("an outcome that is none is written")
+	}
+	check()
+	// One identifier twice in a batch, and items of an entry that another one has closed.
+	twice, again := entry(53), entry(54)
+	twice.Items = []ledger.Item{item(254, "twice")}
+	again.Items = twice.Items
+	write(t, s.Ledger(), process, twice, again)
+	check()
+	late := entry(53)
+	late.Items = []ledger.Item{item(253, "late")}
+	write(t, s.Ledger(), process, late)
+	check()
+	left := entry(55)
+	left.Items = []ledger.Item{item(252, "left in a journal")}
+	other := begin(t, s.Ledger(), epoch())
+	if err := s.Ledger().(ledger.Recoverer).Recover(t.Context(), other, epoch(), []*ledger.Entry{left}); err != nil {
+		t.Error(err)
+	}
+	check()
+	for e, err := range s.Ledger().Entries(t.Context(), time.Time{}) {
+		if err != nil || len(e.Items) != 0 {
+			t.Fatalf("%+v, %v", e, err)
+		}
 	}
 }
 
