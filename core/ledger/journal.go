@@ -10,12 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 )
 
 // A journal has the entries of one process that wait to be written to the store, in two
 // files of the local file system: while the store takes the entries of one, new ones go to
-// the other. Each is one write(2) to a file that has its blocks already and is never
+// the other. An entry is copied into memory that is mapped to a file, which has its blocks already and is never
 // synchronized: it outlives the process, not the power (decision 20).
 type journal struct {
 	halves  [2]*half
@@ -27,10 +28,13 @@ type journal struct {
 type half struct {
 	file  *os.File
 	owner owner
-	end   int64
-	buf   []byte // of the record that is being written
-	err   error  // of a write; the entries of a half that has one are not all in it
-	told  bool   // the log has that it cannot be written
+	// room is the header and journalRoom bytes of the file, mapped; nil where files cannot be mapped. What has no place in it
+	// is written.
+	room []byte
+	end  int64
+	buf  []byte // of the record that is being written
+	err  error  // of a write; the entries of a half that has one are not all in it
+	told bool   // the log has that it cannot be written
 }
 
 // owner is the process whose entries are in a file. The time distinguishes it from a process of
@@ -79,6 +83,7 @@ func openJournal(dir string, o owner) (*journal, error) {
 			j.remove()
 			return nil, err
 		}
+		j.halves[n].room, _ = mapFile(file, int(journalHeader+journalRoom)) // else it is written
 	}
 	return j, nil
 }
@@ -115,11 +120,31 @@ func (j *journal) add(e *Entry) {
 	binary.LittleEndian.PutUint32(record[4:], crc32.ChecksumIEEE(record[recordHeader:]))
 	// The next record's length, so that what was there before is not taken for it.
 	record = append(record, 0, 0, 0, 0)
-	_, h.err = h.file.WriteAt(record, h.end)
+	h.err = h.put(record, h.end)
 	h.end += int64(len(record) - 4)
 	if h.buf = record; cap(record) > maxKept {
 		h.buf = nil
 	}
+}
+
+// put writes to the file. The first 4 bytes, a record's length, come last, so that a process that is killed meanwhile leaves all of it
+// or nothing.
+func (h *half) put(b []byte, at int64) (err error) {
+	if at+int64(len(b)) > int64(len(h.room)) {
+		_, err = h.file.WriteAt(b, at)
+		return err
+	}
+	// A page that the system cannot provide, since the file was cut or its disk fails, is a fault: the signal SIGBUS.
+	defer func(before bool) {
+		debug.SetPanicOnFault(before)
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the mapped file cannot be written: %v", fault)
+		}
+	}(debug.SetPanicOnFault(true))
+	to := h.room[at:]
+	copy(to[4:], b[4:])
+	binary.LittleEndian.PutUint32(to, binary.LittleEndian.Uint32(b))
+	return nil
 }
 
 // swap has the next entries go to the other half, and returns the one that has gathered.
@@ -145,7 +170,7 @@ func (h *half) reset() error {
 	if h.end > journalHeader+journalRoom {
 		err = errors.Join(err, h.file.Truncate(journalHeader+journalRoom))
 	}
-	_, cleared := h.file.WriteAt(make([]byte, recordHeader), journalHeader)
+	cleared := h.put(make([]byte, recordHeader), journalHeader)
 	h.end = journalHeader
 	return errors.Join(err, cleared)
 }
@@ -170,6 +195,8 @@ func (j *journal) close() {
 	}
 	for _, h := range j.halves {
 		if h != nil {
+			unmapFile(h.room)
+			h.room = nil
 			_ = h.file.Close() // it is not written any more
 		}
 	}
