@@ -152,7 +152,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err == nil {
 		err = o.measure(ctx, b)
 	}
-	// What was measured ahead of a failure is printed too.
+	// What was measured before a failure is printed too.
 	fmt.Fprintf(stdout, "took %v\n", time.Since(begin).Round(time.Second))
 	return errors.Join(err, done(), printReport(stdout, o.results))
 }

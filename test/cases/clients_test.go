@@ -33,7 +33,7 @@ func clientCases() []Case {
 	}
 }
 
-// openHeaders sends headers that nobody has heard of.
+// openHeaders sends unknown headers.
 func openHeaders(t *testing.T) {
 	g := harness.New(t, harness.Config{})
 	ask := func(model string, header map[string]string) http.Header {

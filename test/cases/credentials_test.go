@@ -160,7 +160,7 @@ func tokensRenewed(t *testing.T) {
 			t.Errorf("%d tokens were given at once", more)
 		}
 	}
-	// The tokens are revoked ahead of their end: the vendor's 401 has them fetched anew.
+	// The tokens are revoked before their end: the vendor's 401 has them fetched anew.
 	given := d.Given()
 	d.Revoke()
 	g.Chat.Answer(fake.Refusal(http.StatusUnauthorized, `{"error":{"message":"expired"}}`), answers.Text("fine").Answer(harness.Chat, false))

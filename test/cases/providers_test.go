@@ -364,7 +364,7 @@ func eventStreams(t *testing.T) {
 		whole.WriteString(chunk(t, e))
 	}
 	text := whole.String()
-	// half ends ahead of the event that says why the model stopped: behind that one, the answer
+	// half ends before the event that says why the model stopped: behind that one, the answer
 	// is whole.
 	half := strings.Builder{}
 	for _, e := range events[:len(events)-2] {

@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/test/cases/harness"
 )
 
-// citedAhead is an answer of messages whose text follows a tool of the vendor's own and is cited ahead of
+// citedAhead is an answer of messages whose text follows a tool of the vendor's own and is cited before
 // its end, as the vendor streams it.
 var citedAhead = []string{
 	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":7,"output_tokens":1}}}`,

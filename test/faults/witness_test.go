@@ -52,7 +52,7 @@ func parse(data string) (b body) {
 
 // judge reads an answer as its caller would, and says what it amounts to. Whatever
 // is neither a whole answer nor a failure in the protocol's own shape is an error. Over
-// says that the caller may have got the reason of the end, ahead of a failure.
+// says that the caller may have got the reason of the end, before a failure.
 func judge(p harness.Protocol, streamed, over bool, resp *http.Response) (outcome, error) {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {

@@ -108,5 +108,5 @@ func marshal(v any) []byte {
 
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// random returns a text that nobody guesses.
+// random returns a text that cannot be guessed.
 func random() string { return rand.Text() }

@@ -20,7 +20,7 @@ type Provider struct {
 	// Methods are the client's ways to authenticate at the token endpoint. Default
 	// client_secret_basic, which is not in the document.
 	Methods []string
-	// Claims go into ID tokens, ahead of those that the provider sets itself; nil takes one out.
+	// Claims go into ID tokens, before those that the provider sets itself; nil takes one out.
 	Claims map[string]any
 	// Algorithm signs ID tokens: ES256 (default), RS256, none, HS256 or public, which is HS256
 	// with the public key's encoding as its secret.

@@ -24,7 +24,7 @@ type Config struct {
 	Dir, Programs, Self string
 	// LoadCore is for upstream and generator, TargetCore for the targets.
 	LoadCore, TargetCore int
-	// Duration is that of a run, and Warm of the requests ahead of it.
+	// Duration is that of a run, and Warm of the requests before it.
 	Duration, Warm time.Duration
 	// MaxOthers is how many cores others may use during a run; one disturbed by more
 	// is made again, up to Tries times in all.

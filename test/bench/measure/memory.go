@@ -102,7 +102,7 @@ func imagesAtOnce() workload.Workload {
 	panic("bench: no workload image-out")
 }
 
-// memory puts a target at rest through a workload, without requests ahead of it.
+// memory puts a target at rest through a workload, without requests before it.
 func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Record, error) {
 	client, job := b.client(s, w)
 	defer client.Close()

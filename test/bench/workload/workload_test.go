@@ -43,7 +43,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// All pairs of text protocols are there, chat on chat ahead of all.
+// All pairs of text protocols are there, chat on chat before all.
 func TestPairs(t *testing.T) {
 	for base, pairs := range map[string][]Workload{Chat1K().Name: Pairs(), ChatStream().Name: StreamPairs()} {
 		seen := map[string]bool{}

@@ -19,7 +19,7 @@ type language struct {
 	dir string
 	// run is the last command of its README, without what an earlier one has made already.
 	run string
-	// path is put ahead of PATH: wrappers of the programs that the commands need and that a
+	// path is put before PATH: wrappers of the programs that the commands need and that a
 	// machine may have under other names.
 	path string
 }

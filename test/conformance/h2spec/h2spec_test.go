@@ -54,7 +54,7 @@ func demands(g *spec.TestGroup) (all []demand) {
 const timeout = 5 * time.Second
 
 // tries is how often a demand is put before it counts as failed. A request may be answered
-// after its headers, ahead of the frames that the suite sends behind them: its stream is
+// after its headers, before the frames that the suite sends behind them: its stream is
 // over then, and the server ignores those frames, as it must.
 const tries = 10
 

@@ -62,7 +62,7 @@ func (d *drained) Close() error {
 	return errors.Join(err, d.Closer.Close())
 }
 
-// hasLoss fails unless the stream had a comment with a loss, ahead of its end, and a trailer
+// hasLoss fails unless the stream had a comment with a loss, before its end, and a trailer
 // with the same.
 func (r *recorded) hasLoss(t *testing.T, lost, end string) {
 	t.Helper()

@@ -88,7 +88,7 @@ routes:
   - {model: "*-untraced-*", targets: [{upstream: vendor}]}
 `
 
-// setup is what a test adds to the configuration: upstreams, routes ahead of all others, and
+// setup is what a test adds to the configuration: upstreams, routes before all others, and
 // members of its limits.
 type setup struct{ upstreams, routes, limits string }
 

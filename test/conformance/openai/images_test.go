@@ -120,7 +120,7 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
-// TestImagesStreamed: the previews that are asked for come ahead of each image, and the
+// TestImagesStreamed: the previews that are asked for come before each image, and the
 // images are those of the unary answer, at the same cost.
 func TestImagesStreamed(t *testing.T) {
 	t.Parallel()
@@ -161,7 +161,7 @@ func TestImagesStreamed(t *testing.T) {
 }
 
 // TestImagesStreamFails: a failure within the stream is an error of the SDK, and so is one
-// ahead of it.
+// before it.
 func TestImagesStreamFails(t *testing.T) {
 	t.Parallel()
 	for model, early := range map[string]bool{"sandbox-mid-error": false, "sandbox-cut": false, "sandbox-rate-limit": true} {

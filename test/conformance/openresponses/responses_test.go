@@ -59,7 +59,7 @@ func tools() []object {
 	}
 }
 
-// call is the only function call among items. A reasoning item may stand ahead of it, which
+// call is the only function call among items. A reasoning item may stand before it, which
 // brings the signature of the call back to its upstream.
 func call(t *testing.T, document any, member string) any {
 	t.Helper()

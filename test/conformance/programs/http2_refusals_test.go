@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// refusedStreams sends requests over HTTP/2 that net/http refuses itself, ahead of any handler, and one that
+// refusedStreams sends requests over HTTP/2 that net/http refuses itself, before any handler, and one that
 // is good behind each on the same connection.
 func refusedStreams(t *testing.T, _ stores) {
 	eachForm(t, server.Options{Cleartext: true}, func(t *testing.T, s *server.Server) {

@@ -90,7 +90,7 @@ routes:
 	if body, status := get(t, r.URL()+"/healthz", "X-None", "x"); status != http.StatusOK {
 		t.Errorf("health: %d %s", status, body)
 	}
-	// Over HTTP/2 an edge asks whether a key is good ahead of the body: such a line has no fate.
+	// Over HTTP/2 an edge asks whether a key is good before the body: such a line has no fate.
 	callsOf := func() []map[string]any {
 		return slices.DeleteFunc(entries(t, r.Core.Log(), "call"), func(line map[string]any) bool {
 			return line["method"] == "CheckAccess" && line["reason"] == nil

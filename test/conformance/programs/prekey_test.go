@@ -21,7 +21,7 @@ import (
 const strangersMemory = 64
 
 // costlessStrangers has strangers announce large bodies, and send compressed ones that inflate, without
-// a key and with one that nobody has: each is refused by its head, and the programs do not grow.
+// a key and with one that does not exist: each is refused by its head, and the programs do not grow.
 func costlessStrangers(t *testing.T, _ stores) {
 	bomb := string(bomb(`{"model":"sandbox-text","messages":[{"role":"user","content":"`, "a", `"}]}`, 1<<30))
 	eachForm(t, server.Options{Cleartext: true}, func(t *testing.T, s *server.Server) {

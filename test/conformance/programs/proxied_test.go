@@ -29,7 +29,7 @@ func proxyHeader(from string) string {
 	return header + string(binary.BigEndian.AppendUint16(tail, 443))
 }
 
-// behind is a connection to a server from a local address, with a header ahead of all.
+// behind is a connection to a server from a local address, with a header before all.
 func behind(t *testing.T, s *server.Server, local, header string, r *tlsRig) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}

@@ -10,7 +10,7 @@ import (
 
 // NodePath returns the folder of a Node.js of version 20 or later, which has npm in the same folder or
 // on PATH: the one on PATH, or the one that test/scripts/test-deps has put into the user's cache. A caller
-// puts the folder ahead of PATH. The error says what is missing.
+// puts the folder before PATH. The error says what is missing.
 func NodePath() (string, error) {
 	folder, missing := modernNode("node", "npm")
 	if missing == nil {

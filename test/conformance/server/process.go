@@ -57,7 +57,7 @@ func startProgram(env []string, name, path string, args ...string) (*Process, er
 	p := &Process{name: name, exited: make(chan struct{}), changed: make(chan struct{})}
 	p.cmd = exec.Command(path, args...)
 	// On a machine that is busy with the tests themselves requests would be refused that
-	// these want answers to. A variable of the caller's goes ahead of this one.
+	// these want answers to. A variable of the caller's goes before this one.
 	p.cmd.Env = append([]string{"GENWAY_OVERLOAD_DELAY=-1ms"}, append(os.Environ(), env...)...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {

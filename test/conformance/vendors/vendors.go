@@ -52,7 +52,7 @@ const (
 	LeaveMiddle = "leavemiddle"
 	// Hold begins the answer and does not go on before Server.Release.
 	Hold = "hold"
-	// Drip is a whole answer, with Server.Pause ahead of each piece but the first.
+	// Drip is a whole answer, with Server.Pause before each piece but the first.
 	Drip = "drip"
 )
 
