@@ -387,12 +387,12 @@ func (t *turn) judged(ctx context.Context, err error) verdict {
 }
 
 // retryable reports whether the same upstream may answer at once where it failed. One
-// that says how long to wait, or took all the time there was, will not.
+// that says how long to wait, took all the time there was, or refused the gateway's credential, will not.
 func retryable(err error) bool {
 	f := fault.From(err)
 	switch f.Kind { //nolint:exhaustive // all others would fail again
 	case fault.BadUpstream, fault.Unavailable, fault.Overloaded:
-		return f.RetryAfter == 0
+		return f.RetryAfter == 0 && f.Reason != upstream.ReasonCredentials
 	}
 	return false
 }

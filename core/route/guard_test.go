@@ -62,6 +62,24 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+	f := &flaky{stub: stub{name: "f", err: upstream.CredentialsRefused(nil)}}
+	if _, err := ask(guarded(f, route.Limits{Retries: 3}), 0, "m"); f.calls != 1 || err == nil {
+		t.Errorf("a refused credential: %d calls, %v", f.calls, err)
+	}
+}
+
+// An operation that an upstream does not have counts neither as a failure nor against its breaker.
+func TestAnOperationThatIsMissing(t *testing.T) {
+	f := &flaky{failures: 10, kind: fault.NotSupported}
+	r := guarded(f, route.Limits{Retries: 3, BreakAfter: 1, BreakFor: time.Minute})
+	for range 10 {
+		if _, err := ask(r, 0, "m"); fault.From(err).Kind != fault.NotSupported {
+			t.Fatal(err)
+		}
+	}
+	if _, err := ask(r, 0, "m"); err != nil || f.calls != 11 {
+		t.Errorf("%d calls, %v", f.calls, err)
+	}
 }
 
 // A stream is not tried again once the caller has seen a part of it, however often the

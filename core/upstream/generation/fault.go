@@ -45,6 +45,8 @@ func faultOf(ctx context.Context, err error) error {
 		return fault.Wrap(err, fault.NotFound, fault.ReasonModelNotFound, "the upstream does not know this model")
 	case codes.ResourceExhausted:
 		return fault.Wrap(err, fault.RateLimited, "UPSTREAM_BUSY", "the upstream is at its limit; try again")
+	case codes.Unimplemented: // such as CountTokens, which an upstream need not have
+		return fault.Wrap(err, fault.NotSupported, fault.ReasonNotSupported, "the upstream does not offer this operation")
 	case codes.DeadlineExceeded:
 		return upstream.Late(err)
 	case codes.Unavailable:

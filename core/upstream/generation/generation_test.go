@@ -106,6 +106,7 @@ func TestFailures(t *testing.T) {
 		"busy":                    {status.Error(codes.ResourceExhausted, "secret"), fault.RateLimited, "UPSTREAM_BUSY"},
 		"too slow":                {status.Error(codes.DeadlineExceeded, "secret"), fault.Timeout, "DEADLINE_EXCEEDED"},
 		"down":                    {status.Error(codes.Unavailable, "secret"), fault.Unavailable, "UPSTREAM_UNREACHABLE"},
+		"no such operation":       {status.Error(codes.Unimplemented, "secret"), fault.NotSupported, fault.ReasonNotSupported},
 		"anything else":           {errors.New("secret"), fault.BadUpstream, "UPSTREAM_FAILED"},
 	} {
 		t.Run(name, func(t *testing.T) {
