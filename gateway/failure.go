@@ -161,6 +161,12 @@ func faultOf(err error) *fault.Error {
 		return f
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
 		return fault.Wrap(err, fault.InvalidRequest, reasonCoreRefused, "the service refused the request")
+	case codes.Unauthenticated:
+		return fault.Wrap(err, fault.Unauthenticated, reasonCoreRefused, "the key is missing or not valid")
+	case codes.PermissionDenied:
+		return fault.Wrap(err, fault.PermissionDenied, reasonCoreRefused, "the key may not be used for this request")
+	case codes.NotFound:
+		return fault.Wrap(err, fault.NotFound, reasonCoreRefused, "the service does not have what the request names, such as its model")
 	case codes.Unimplemented:
 		return fault.Wrap(err, fault.NotFound, reasonUnimplemented, "the service does not offer this")
 	}

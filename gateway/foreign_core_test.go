@@ -121,6 +121,9 @@ func TestPlainStatusesOfCores(t *testing.T) {
 	}{
 		{status.Error(codes.InvalidArgument, "secret text"), http.StatusBadRequest},
 		{status.Error(codes.FailedPrecondition, "secret text"), http.StatusBadRequest},
+		{status.Error(codes.Unauthenticated, "secret text"), http.StatusUnauthorized},
+		{status.Error(codes.PermissionDenied, "secret text"), http.StatusForbidden},
+		{status.Error(codes.NotFound, "secret text"), http.StatusNotFound},
 		{status.Error(codes.ResourceExhausted, "secret text"), http.StatusTooManyRequests},
 		{status.Error(codes.ResourceExhausted, "grpc: received message larger than max (secret text)"), http.StatusRequestEntityTooLarge},
 		{status.Error(codes.Unimplemented, "secret text"), http.StatusNotFound},

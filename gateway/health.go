@@ -11,8 +11,10 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 // The paths of probes, named as Kubernetes names its own servers'. They need no key.
@@ -64,6 +66,9 @@ func (r *readiness) parts() []string {
 	var header metadata.MD
 	answer, err := r.client.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: genwayv1.Generation_ServiceDesc.ServiceName}, grpc.Header(&header))
 	r.failing = nil
+	if status.Code(err) == codes.Unimplemented { // a core without the service of health answers, so it is ready
+		err, answer = nil, &grpc_health_v1.HealthCheckResponse{Status: grpc_health_v1.HealthCheckResponse_SERVING}
+	}
 	if err != nil || answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		r.failing = partsOf(header)
 	}

@@ -47,6 +47,7 @@ func TestProbes(t *testing.T) {
 		"the core's parts":       {core: &healthOf{failing: []string{"store", "ledger"}}, ready: `{"status":"not ready","failing":["store","ledger"]}`},
 		"the core ends":          {core: &healthOf{failing: []string{"shutdown"}}, ready: `{"status":"not ready","failing":["core"]}`},
 		"an older core":          {core: &healthOf{failing: []string{}}, ready: `{"status":"not ready","failing":["core"]}`},
+		"a core without health":  {core: &healthOf{err: status.Error(codes.Unimplemented, "unknown service")}},
 		"no core":                {core: &healthOf{err: status.Error(codes.Unavailable, "dial tcp 10.0.0.7:9090: refused")}, ready: `{"status":"not ready","failing":["core"]}`},
 		"the edge ends":          {core: &healthOf{}, draining: true, ready: `{"status":"not ready","failing":["shutdown"]}`},
 		"the edge ends, no core": {core: &healthOf{failing: []string{"store"}}, draining: true, ready: `{"status":"not ready","failing":["shutdown"]}`},
