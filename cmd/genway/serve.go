@@ -179,7 +179,7 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 	_, first, err := core.Keys.MintDefaults(ctx, func(minted map[keys.Group]string) (err error) {
 		made.minted = minted
 		if way == keysFile {
-			made.file, err = c.writeFirstKeys(made)
+			made.file, err = c.writeFirstKeys(made, data)
 		}
 		if err = errors.Join(err, printWelcome(&text, data, made)); err == nil && way == keysPrint {
 			err = put(stdout, text.String())
@@ -221,20 +221,30 @@ func (e *unwrittenError) Unwrap() error { return e.error }
 // firstKeysName is the name of the file of first keys. A later first start in the same directory adds a number.
 const firstKeysName = "first-keys"
 
-// firstKeysText is the head of the file, which a shell reads as assignments.
+// firstKeysText is the head of the file, which a shell reads: . FILE sets the variables of the README and of the
+// vendors' SDKs.
 const firstKeysText = "# The first keys of this Genway, one for each group but admin. Remove this file when they are stored elsewhere.\n"
+
+// sdkVariables are the variables from which the vendors' SDKs and agents read where to call, and with which key:
+// openai (also AI SDK and Codex), anthropic (also Claude Code), genai (also Gemini CLI).
+const sdkVariables = `
+export BASE={{HTTP}}
+export OPENAI_BASE_URL=$BASE/v1 OPENAI_API_KEY=$CHAT_KEY
+export ANTHROPIC_BASE_URL=$BASE ANTHROPIC_API_KEY=$MESSAGES_KEY
+export GOOGLE_GEMINI_BASE_URL=$BASE GEMINI_API_KEY=$GENERATECONTENT_KEY
+`
 
 // writeFirstKeys writes keys into a new file in the directory of the data, readable only to its
 // own user, and returns its name: first-keys, with a number where there is one already.
-func (c *serveCommand) writeFirstKeys(made firstKeys) (string, error) {
-	name, err := c.newFirstKeys(made)
+func (c *serveCommand) writeFirstKeys(made firstKeys, data welcomeData) (string, error) {
+	name, err := c.newFirstKeys(made, data)
 	if err != nil {
 		return "", &unwrittenError{fmt.Errorf("--first-keys %s: %w", keysFile, err)}
 	}
 	return name, nil
 }
 
-func (c *serveCommand) newFirstKeys(made firstKeys) (name string, err error) {
+func (c *serveCommand) newFirstKeys(made firstKeys, data welcomeData) (name string, err error) {
 	dir, err := c.Directory()
 	if err != nil {
 		return "", err
@@ -260,7 +270,12 @@ func (c *serveCommand) newFirstKeys(made firstKeys) (name string, err error) {
 	text.WriteString(firstKeysText)
 	for _, group := range keys.Groups() {
 		if raw, minted := made.minted[group]; minted {
-			fmt.Fprintf(&text, "%s=%s\n", keyVariable(group), raw)
+			fmt.Fprintf(&text, "export %s=%s\n", keyVariable(group), raw)
+		}
+	}
+	if !data.unix {
+		if err := data.print(&text, sdkVariables); err != nil {
+			return "", err
 		}
 	}
 	if made.link != "" { // a comment of the shell's
@@ -346,6 +361,8 @@ type welcomeData struct {
 	Console string
 	// Size is the size of the image to ask for.
 	Size string
+
+	unix bool // the JSON side is a socket, for which SDKs have no URL
 }
 
 // reach fills in how the two sides are reached from this machine.
@@ -356,7 +373,7 @@ func (d *welcomeData) reach(http edgeproc.Listener, grpc net.Addr, tls bool) {
 	if http.Certificates != nil {
 		d.certified(local(at), http.Certificates.Current().Certificates[0].Leaf)
 	}
-	if at.Network() == "unix" {
+	if d.unix = at.Network() == "unix"; d.unix {
 		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+cli.ShellWord(at.String()), http.Scheme()+"://localhost", "unix:"+at.String()
 	}
 	d.GRPCurl, d.GRPC = "grpcurl", local(grpc)

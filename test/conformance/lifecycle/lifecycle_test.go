@@ -133,21 +133,35 @@ func TestFirstKeysInAFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v\n%s", info, err, first.welcome)
 	}
-	text, err := os.ReadFile(file)
+	// A shell reads it, for the lines that are printed and for SDKs.
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `. "$0" && env`, file)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			variables[name] = value
+	variables, exported := map[string]string{}, 0
+	for line := range strings.Lines(string(out)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if variables[name] = value; strings.HasSuffix(name, "_KEY") && !strings.HasSuffix(name, "_API_KEY") {
+			exported++
+		}
+	}
+	base := variables["BASE"]
+	for name, want := range map[string]string{
+		"OPENAI_BASE_URL": base + "/v1", "OPENAI_API_KEY": variables["CHAT_KEY"],
+		"ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": variables["MESSAGES_KEY"],
+		"GOOGLE_GEMINI_BASE_URL": base, "GEMINI_API_KEY": variables["GENERATECONTENT_KEY"],
+	} {
+		if variables[name] != want || !strings.HasPrefix(base, "http://127.0.0.1:") {
+			t.Errorf("%s is %q, want %q", name, variables[name], want)
 		}
 	}
 	if !slices.ContainsFunc(first.logged, func(m string) bool { return strings.HasPrefix(m, "the store has no keys though") }) {
 		t.Errorf("the log does not warn that the store of earlier keys may be lost: %q", first.logged)
 	}
-	if strings.Contains(first.welcome, "gwk_") || !strings.Contains(first.welcome, ". "+file+"\n") || len(variables) != 4 {
-		t.Errorf("%d keys are in the file, and printed is\n%s", len(variables), first.welcome)
+	if strings.Contains(first.welcome, "gwk_") || !strings.Contains(first.welcome, ". "+file+"\n") || exported != 4 {
+		t.Errorf("%d keys are in the file, and printed is\n%s", exported, first.welcome)
 	}
 	worked := 0
 	for block := range strings.SplitSeq(first.welcome, "\n\n") {
