@@ -109,7 +109,7 @@ func (c *call) explain(p *xrayPage, protocol, target string) error {
 	for _, m := range append(p.Members, p.Back...) {
 		counts[m.Fate]++
 	}
-	for _, fate := range []string{"kept", "mapped", "changed", "added", "lost", "refused"} {
+	for _, fate := range []string{"refused", "lost", "changed", "added", "kept", "mapped", "implied"} {
 		if counts[fate] > 0 {
 			p.Counts = append(p.Counts, formField{Name: fate, Value: count(int64(counts[fate]))})
 		}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/call"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -38,10 +37,16 @@ func (p *passage) answer(ctx context.Context, body, answer []byte, stream bool) 
 		return explained
 	}
 	explained.CallerBody, explained.MessageJson = r.body, jsonOf(r.message)
-	t := tracing{from: answer, to: r.body, losses: r.losses, answer: true}
-	t.plain = func(answer []byte) (outcome, bool) { r := p.unary(ctx, body, answer); return r.outcome(), r.err == nil }
-	explained.Members, explained.Truncated = t.members(ctx)
+	explained.Members, explained.Truncated = p.traced(ctx, body, answer, r)
 	return explained
+}
+
+// traced says what became of the members of an answer. What a member of a stream becomes is tried out in the unary
+// answer that the stream amounts to.
+func (p *passage) traced(ctx context.Context, body, answer []byte, back returned) ([]*adminv1.ExplainedMember, bool) {
+	t := tracing{from: answer, to: back.body, sender: p.wire.spec, receiver: p.caller, losses: back.losses, names: p.wire.spec.Names(answer, nil), answer: true}
+	t.plain = func(answer []byte) ([]byte, bool) { r := p.unary(ctx, body, answer); return r.body, r.err == nil }
+	return t.members(ctx)
 }
 
 // returned is an upstream's answer as it comes back: the contract's message, and what the caller gets,
@@ -53,14 +58,6 @@ type returned struct {
 	err     error
 	// events is the number of events that the caller gets of a stream.
 	events int
-}
-
-func (r returned) outcome() outcome {
-	o := outcome{body: r.body}
-	if r.message != nil {
-		o.message, _ = protojson.MarshalOptions{UseProtoNames: true}.Marshal(bare(r.message)) // it was decoded from valid texts
-	}
-	return o
 }
 
 // unary carries an answer to the caller of a unary call.
@@ -116,12 +113,9 @@ func (p *passage) encode(r result) ([]byte, []*genwayv1.Loss, error) {
 type streams[E proto.Message] struct {
 	sum     func() sum[E]
 	decoder func(of *protocol.Protocol, asked *message) decoder[E]
-	// encoder is that for a caller who has sent a request; nil is for all that a stream can have.
 	encoder func(of *protocol.Protocol, asked *message, losses *codec.Losses) encoder[E]
 	// write writes an answer as one, in a protocol or, without a codec, as the contract's message.
-	write func(of *protocol.Protocol, asked *message, answer proto.Message) ([]byte, error)
-	// read reads such an answer, and returns the events that amount to it.
-	read func(of *protocol.Protocol, answer []byte) ([]E, error)
+	write func(of *protocol.Protocol, asked codec.Answer, answer proto.Message) ([]byte, error)
 	// call routes a request for a stream.
 	call func(ctx context.Context, p *passage, asked *message, send func(E) error) error
 }
@@ -196,41 +190,20 @@ func (s *textSum) response(decoder[*genwayv1.StreamGenerateTextResponse]) proto.
 func (s *textSum) complete() bool           { return s.answer.Complete() }
 func (s *textSum) losses() []*genwayv1.Loss { return s.answer.Response().GetLosses() }
 
-// everything is a request for all that a stream can have.
-var everything = &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{}, Stream: true, IncludeUsage: true}
-
 var textStreams = streams[*genwayv1.StreamGenerateTextResponse]{
 	sum: func() sum[*genwayv1.StreamGenerateTextResponse] { return &textSum{open: map[int32]int32{}} },
 	decoder: func(of *protocol.Protocol, _ *message) decoder[*genwayv1.StreamGenerateTextResponse] {
 		return of.Codec.NewStreamDecoder()
 	},
 	encoder: func(of *protocol.Protocol, asked *message, losses *codec.Losses) encoder[*genwayv1.StreamGenerateTextResponse] {
-		if asked == nil {
-			return of.Codec.NewStreamEncoder(codec.Answer{Request: everything})
-		}
 		return of.Codec.NewStreamEncoder(codec.Answer{Request: asked.text, Losses: losses})
 	},
-	write: func(of *protocol.Protocol, asked *message, answer proto.Message) ([]byte, error) {
-		text, ok := answer.(*genwayv1.GenerateTextResponse)
-		switch {
-		case of.Codec == nil || !ok:
-			return protojson.Marshal(answer)
-		case asked == nil:
-			return of.Codec.EncodeResponse(text, codec.Answer{})
-		}
-		return of.Codec.EncodeResponse(text, codec.Answer{Request: asked.text})
-	},
-	read: func(of *protocol.Protocol, answer []byte) ([]*genwayv1.StreamGenerateTextResponse, error) {
+	write: func(of *protocol.Protocol, asked codec.Answer, answer proto.Message) ([]byte, error) {
+		text, _ := answer.(*genwayv1.GenerateTextResponse)
 		if of.Codec == nil {
-			resp := &genwayv1.GenerateTextResponse{}
-			err := unmarshal(answer, resp)
-			return codec.Events(resp, nil), err
+			return protojson.Marshal(answer)
 		}
-		resp, err := of.Codec.DecodeResponse(answer)
-		if err != nil {
-			return nil, err
-		}
-		return codec.Events(resp, nil), nil
+		return of.Codec.EncodeResponse(text, asked)
 	},
 	call: func(ctx context.Context, p *passage, asked *message, send func(*genwayv1.StreamGenerateTextResponse) error) error {
 		return p.routed.StreamGenerateText(ctx, deferred.New(asked.text.GenerateTextRequest), send)
@@ -275,30 +248,12 @@ var imageStreams = streams[*genwayv1.StreamGenerateImageResponse]{
 	encoder: func(_ *protocol.Protocol, _ *message, losses *codec.Losses) encoder[*genwayv1.StreamGenerateImageResponse] {
 		return images.Codec{}.NewStreamEncoder(losses)
 	},
-	write: func(of *protocol.Protocol, _ *message, answer proto.Message) ([]byte, error) {
-		drawn, _ := answer.(*genwayv1.GenerateImageResponse)
-		if !of.Images {
-			drawn = proto.CloneOf(drawn)
-			drawn.Losses = nil // those of the request
+	write: func(of *protocol.Protocol, _ codec.Answer, answer proto.Message) ([]byte, error) {
+		drawn, _ := proto.Clone(answer).(*genwayv1.GenerateImageResponse)
+		if drawn.Losses = nil; !of.Images { // the losses are those of the request
 			return protojson.Marshal(drawn)
 		}
-		body, err := images.Codec{}.EncodeResponse(drawn, nil)
-		if err != nil {
-			return nil, err
-		}
-		return without(body, func(l leaf) bool { return l.path == "created" && string(l.value) == "0" }), nil // it is unknown
-	},
-	read: func(of *protocol.Protocol, answer []byte) ([]*genwayv1.StreamGenerateImageResponse, error) {
-		if !of.Images {
-			resp := &genwayv1.GenerateImageResponse{}
-			err := unmarshal(answer, resp)
-			return images.Events(resp), err
-		}
-		resp, err := images.Codec{}.DecodeResponse(answer)
-		if err != nil {
-			return nil, err
-		}
-		return images.Events(resp), nil
+		return images.Codec{}.EncodeResponse(drawn, nil)
 	},
 	call: func(ctx context.Context, p *passage, asked *message, send func(*genwayv1.StreamGenerateImageResponse) error) error {
 		return p.routed.StreamGenerateImage(ctx, asked.image.GenerateImageRequest, send)
@@ -396,21 +351,6 @@ func framesOf(stream []byte) (frames []codec.Frame) {
 	return frames
 }
 
-// sendLines sends the events of the contract that a stream has. A stream whose last event does not complete it was
-// cut.
-func sendLines[E proto.Message](stream []byte, send func(E) error) error {
-	events, err := linesOf[E](stream)
-	for _, ev := range events {
-		if err := send(ev); err != nil {
-			return err
-		}
-	}
-	if err == nil && (len(events) == 0 || payload(events[len(events)-1]) != "completed") {
-		err = fault.StreamCut()
-	}
-	return err
-}
-
 // explain explains the answer of a stream: the upstream's events and the caller's are each folded to the answer that
 // they amount to, and the upstream's members are traced from the one to the other. Of a stream that fails, these are
 // the members that came before the failure.
@@ -430,37 +370,13 @@ func (s *streams[E]) explain(ctx context.Context, p *passage, body, answer []byt
 		back.message = came.response()
 	}
 	explained.MessageJson = jsonOf(back.message)
-	said, ended, err := s.sides(came, answer, func(answer proto.Message) ([]byte, error) { return s.write(p.wire.spec, nil, answer) })
+	said, err := s.said(came, p.wire.spec, codec.Answer{}, answer)
 	if err != nil {
 		explained.Truncated = true
 		return explained
 	}
 	explained.UpstreamBody = said
-	t := tracing{from: ended, losses: back.losses, answer: true, cost: 8}
-	t.plain = func(answer []byte) (outcome, bool) {
-		events, err := s.expand(p, answer)
-		if err != nil {
-			return outcome{}, false
-		}
-		r := s.carry(ctx, p, body, events, asked)
-		return r.outcome(), r.err == nil
-	}
-	again, ok := t.plain(t.from)
-	if !ok {
-		explained.Truncated = true
-		return explained
-	}
-	t.to = again.body
-	if len(back.body) > 0 { // a member that the upstream's codec adds to the events that are tried out is none of the caller's
-		gets := valuesOf(back.body)
-		t.to = without(again.body, func(l leaf) bool { _, there := gets[l.path]; return !there })
-	}
-	explained.Members, explained.Truncated = t.members(ctx)
-	has := valuesOf(said)
-	explained.Members = slices.DeleteFunc(explained.Members, func(m *adminv1.ExplainedMember) bool {
-		_, there := has[m.GetPath()]
-		return m.GetPath() != "" && !there
-	})
+	explained.Members, explained.Truncated = p.traced(ctx, body, said, back)
 	return explained
 }
 
@@ -486,81 +402,15 @@ func (s *streams[E]) fold(p *passage, body, answer []byte) *folder[E] {
 	return f
 }
 
-// sides writes an answer that events amount to, without members that only the codec writes: those that it writes of
-// any answer, or that say nothing, and whose names occur in no event; and, of an answer that has no end, how it
-// ended. The second result has an end in any case.
-func (s *streams[E]) sides(f *folder[E], events []byte, write func(proto.Message) ([]byte, error)) (said, ended []byte, err error) {
-	body, err := write(f.response())
-	whole, ok := f.response().(*genwayv1.GenerateTextResponse)
-	if err != nil || !ok {
-		return body, body, err
-	}
-	blank, err := write(&genwayv1.GenerateTextResponse{Usage: &genwayv1.Usage{}, Candidates: []*genwayv1.Candidate{{}}})
-	if err != nil {
-		return nil, nil, err
-	}
-	other := body
-	if !f.sum.complete() {
-		ended := proto.CloneOf(whole)
-		if len(ended.GetCandidates()) == 0 {
-			ended.Candidates = []*genwayv1.Candidate{{}}
-		}
-		for _, c := range ended.GetCandidates() {
-			c.StopReason = genwayv1.StopReason_STOP_REASON_MAX_TOKENS
-		}
-		if other, err = write(ended); err != nil {
-			return nil, nil, err
-		}
-	}
-	always, ends := valuesOf(blank), valuesOf(other)
-	needless := func(l leaf) bool {
-		name := l.path[strings.LastIndexByte(l.path, '.')+1:]
-		return (bytes.Equal(always[l.path], l.value) || slices.Contains(nothing, string(l.value))) && !bytes.Contains(events, []byte(`"`+name+`"`))
-	}
-	said = without(body, func(l leaf) bool {
-		value, there := ends[l.path]
-		return !there || !bytes.Equal(value, l.value) || needless(l)
-	})
-	return said, without(other, needless), nil
-}
-
-// nothing are values that say nothing.
-var nothing = []string{"null", "0", `""`, "[]", "{}", "false"}
-
-// expand writes the events of a stream that amounts to an answer which write has written.
-func (s *streams[E]) expand(p *passage, answer []byte) ([]byte, error) {
-	events, err := s.read(p.wire.spec, answer)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if p.canonical() {
-		for _, ev := range events {
-			line, err := protojson.Marshal(ev)
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Compact(&out, line); err != nil {
-				return nil, err
-			}
-			out.WriteByte('\n')
-		}
-		return out.Bytes(), nil
-	}
-	encoder := s.encoder(p.wire.spec, nil, nil)
-	for _, ev := range events {
-		frames, err := encoder.Encode(ev)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range frames {
-			if f.Event != "" {
-				out.WriteString("event: " + f.Event + "\n")
-			}
-			out.WriteString("data: " + string(f.Data) + "\n\n")
-		}
-	}
-	return out.Bytes(), nil
+// said writes the answer that events amount to, as far as the events say it: without the members that only the codec
+// writes, whose names no event has, and, of an answer that has no end, without how it ended.
+func (s *streams[E]) said(f *folder[E], of *protocol.Protocol, asked codec.Answer, events []byte) ([]byte, error) {
+	body, err := s.write(of, asked, f.response())
+	return without(body, func(n *node) bool {
+		reason := codec.StopReasonOf(member.Raw(n.value).String())
+		ends := reason != genwayv1.StopReason_STOP_REASON_UNSPECIFIED && reason != genwayv1.StopReason_STOP_REASON_OTHER
+		return ends && !f.sum.complete() || !bytes.Contains(events, []byte(n.name)) || n.name == "created" && string(n.value) == "0"
+	}), err
 }
 
 // carry translates a stream of the upstream for a caller who asked for a stream, or for a unary answer.
@@ -601,7 +451,7 @@ func (s *streams[E]) carry(ctx context.Context, p *passage, body, answer []byte,
 	}
 	r.losses = append(losses.List(), sent.sum.losses()...)
 	if received.begun {
-		folded, _, err := s.sides(received, events.Bytes(), func(answer proto.Message) ([]byte, error) { return s.write(p.caller, request, answer) })
+		folded, err := s.said(received, p.caller, codec.Answer{Request: request.text}, events.Bytes())
 		if r.body = folded; r.err == nil {
 			r.err = err
 		}

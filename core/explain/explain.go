@@ -79,19 +79,12 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		}
 	}
 	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent)
-	t := tracing{from: req.GetBody(), to: sent.body, losses: spelled(speller, sent.losses), refusal: resp.GetRefusal()}
-	if !p.canonical() {
-		t.settings = &settings{caller: caller, target: p.wire.spec}
-	}
+	t := tracing{from: req.GetBody(), to: sent.body, sender: caller, receiver: p.wire.spec, losses: sent.losses, names: speller, refusal: resp.GetRefusal()}
 	if place := protocol.Of(target.Protocol).Upstream.Breakpoints; target.Cache && place != nil && decoded.text != nil && target.Protocol != caller.ID {
 		t.cached = place(decoded.text.GenerateTextRequest) != decoded.text.GenerateTextRequest
 	}
-	t.plain = func(body []byte) (outcome, bool) {
-		r := p.plainly(ctx, body)
-		return outcome{body: r.body}, r.body != nil
-	}
+	t.plain = func(body []byte) ([]byte, bool) { r := p.plainly(ctx, body); return r.body, r.body != nil }
 	resp.Members, resp.Truncated = t.members(ctx)
-	p.delivered(resp.GetMembers())
 	if resp.Refusal == nil {
 		resp.UpstreamBody = sent.body
 		if len(req.GetAnswer()) > 0 {
@@ -99,20 +92,6 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		}
 	}
 	return resp, nil
-}
-
-// delivered mends what is reported of the member that asks for a stream, where the upstream takes the contract's messages: the call
-// says it there, not the message.
-func (p *passage) delivered(members []*adminv1.ExplainedMember) {
-	for _, m := range members {
-		if !p.canonical() || m.GetPath() != "stream" || m.GetFate() != adminv1.Fate_FATE_LOST {
-			continue
-		}
-		m.Fate, m.Reason = adminv1.Fate_FATE_MAPPED, "the upstream is asked by the unary call"
-		if m.GetValueJson() == "true" {
-			m.Reason = "the upstream is asked by the call for streams"
-		}
-	}
 }
 
 // target finds the target that is asked for.
@@ -154,14 +133,14 @@ func names() string {
 	return strings.Join(list, ", ")
 }
 
-// refusal is a failure as the contract has it.
-func refusal(err error, s interface{ Member(string) string }) *adminv1.ExplainedRefusal {
-	f := fault.From(err)
-	r := &adminv1.ExplainedRefusal{Kind: fault.Name(f.Kind), Reason: f.Reason, Member: f.Param, Message: f.Message}
-	if s != nil && f.Param != "" {
-		r.Member = s.Member(f.Param)
+// refusal is a failure as the contract has it, in the words of the caller whose names these are.
+func refusal(err error, names *protocol.Names) *adminv1.ExplainedRefusal {
+	f := *fault.From(err)
+	if names != nil {
+		names.Fault(&f)
 	}
-	return r
+	protocol.Subject(&f)
+	return &adminv1.ExplainedRefusal{Kind: fault.Name(f.Kind), Reason: f.Reason, Member: f.Param, Message: f.Message}
 }
 
 // errKept ends a call whose body is kept.

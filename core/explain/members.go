@@ -4,16 +4,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/override"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -33,200 +34,512 @@ const (
 	ruleCodec    = "codec"
 )
 
-// tracing finds out what became of the members of a body.
+// The reasons for which nothing is lost by a member that does not arrive.
+const (
+	saidByPath    = "the path says it"
+	saidByCall    = "the call says it"
+	saidByPlace   = "its place says it"
+	saidAnyway    = "it says what is so without it"
+	nothingDoes   = "nothing that arrives depends on it"
+	onlyThisValue = "no other value of it is possible"
+)
+
+// empty are values that say nothing, and nothing those that mostly do.
+var (
+	empty   = []string{"null", `""`, "[]", "{}"}
+	nothing = append([]string{"0", "false"}, empty...)
+)
+
+// roleMember is the member of every protocol that says whose a message is.
+const roleMember = "role"
+
+// tracing finds out what became of the members of a body. What is lost is what the losses name. Settings are looked up in
+// their table; the parts of a conversation are found by their values, and where these are written in another way, by a trial.
 type tracing struct {
-	from, to []byte
-	losses   []*genwayv1.Loss // by the names of from or, of an answer, by those of the contract
-	refusal  *adminv1.ExplainedRefusal
-	// answer says that from is an answer, on which no override bears.
+	from, to         []byte
+	sender, receiver *protocol.Protocol
+	losses           []*genwayv1.Loss // by the contract's names
+	names            *protocol.Names  // the sender's
+	refusal          *adminv1.ExplainedRefusal
+	// answer says that from is an answer, which has no settings and on which no override bears.
 	answer bool
-	// settings says what the table of settings has for the members of a request; nil for an answer.
-	settings *settings
 	// cached says that the target adds all prompt-cache breakpoints of the upstream's body.
 	cached bool
 	// plain returns what a body becomes without overrides; false where it is refused.
-	plain func(body []byte) (outcome, bool)
+	plain func(body []byte) ([]byte, bool)
 
-	// cost is how many times larger than the body that is tried out is what its trial reads and writes.
-	cost   int
-	probed int
+	// sent and got are the values of from and to, at and before the leaves of to, and of what from becomes without
+	// overrides, by their paths.
+	sent, got  []node
+	at, before map[string]*node
+	// tried are the shapes that were tried out, in bodies of so many bytes.
+	tried     map[string]bool
+	probed    int
+	truncated bool
 }
 
-// outcome is what a body becomes for the receiver and, of an answer, the contract's message of it, with the
-// contract's names.
-type outcome struct{ body, message []byte }
-
-// places are the values of an outcome by their paths.
-type places struct{ body, message map[string][]byte }
-
-func (o outcome) places() places {
-	return places{valuesOf(o.body), valuesOf(o.message)}
-}
-
-// valuesOf returns the values of a body's leaves by their paths.
-func valuesOf(body []byte) map[string][]byte {
-	leaves, _ := leavesOf(body)
-	return index(leaves)
-}
-
-// members lists what became of each.
-func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember, truncated bool) {
-	leaves, more := leavesOf(t.from)
-	final, finalMore := leavesOf(t.to)
-	unchanged, _ := t.plain(t.from)
-	sent, plainly := index(final), unchanged.places()
-	claimed := map[string]bool{}
-	truncated = more || finalMore
-	for _, l := range leaves {
-		if ctx.Err() != nil || t.probed > maxProbed || len(list) == maxMembers {
-			return list, true
+// members lists what became of each: first what is refused and lost, last what was added.
+func (t *tracing) members(ctx context.Context) ([]*adminv1.ExplainedMember, bool) {
+	t.sent, t.got, t.tried = t.nodes(t.from, t.sender), t.nodes(t.to, t.receiver), map[string]bool{}
+	t.at = leavesOf(t.got)
+	named, others := t.named(), []*adminv1.ExplainedMember(nil)
+	if t.to != nil || t.answer { // a refused request goes nowhere
+		unchanged, _ := t.plain(t.from)
+		t.before = leavesOf(t.nodes(unchanged, t.receiver))
+		t.pair()
+		for i := range t.sent {
+			n := &t.sent[i]
+			if ctx.Err() != nil || len(others) == maxMembers {
+				t.truncated = true
+				break
+			}
+			if !n.leaf || n.framing {
+				continue
+			}
+			of := slices.IndexFunc(named, func(m *adminv1.ExplainedMember) bool { return within(n.path, m.GetPath()) })
+			known := t.find(i, of < 0 || t.answer)
+			m := &adminv1.ExplainedMember{Path: n.path, ValueJson: shown(n.value)}
+			switch {
+			case of >= 0 && named[of].GetPath() == n.path:
+				t.arrived(named[of], n)
+				continue
+			case len(n.arrives) > 0:
+				t.arrived(m, n)
+			case of >= 0 && t.answer:
+				m.Fate, m.Rule, m.Reason = named[of].GetFate(), ruleCodec, named[of].GetReason()
+			case of >= 0: // it is part of what is named
+				continue
+			case !known:
+				t.truncated = true
+				continue
+			default:
+				m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_IMPLIED, ruleCodec, n.why
+			}
+			others = append(others, m)
 		}
-		m := t.member(l, sent, plainly)
-		m.Arrives = slices.DeleteFunc(m.GetArrives(), t.isAdded)
-		for _, path := range m.GetArrives() {
-			claimed[path] = true
-		}
-		if len(m.GetArrives()) > maxArrivals {
-			m.Arrives = m.Arrives[:maxArrivals]
-		}
-		list = append(list, m)
+		others = append(others, t.added()...)
 	}
-	for _, l := range final {
-		if claimed[l.path] {
-			continue
+	list := append(named, others...)
+	slices.SortStableFunc(list, func(a, b *adminv1.ExplainedMember) int { return first(a) - first(b) })
+	if len(list) > maxMembers {
+		return list[:maxMembers], true
+	}
+	return list, t.truncated
+}
+
+// first sorts what is refused and lost before all else.
+func first(m *adminv1.ExplainedMember) int {
+	return slices.Index([]adminv1.Fate{adminv1.Fate_FATE_REFUSED, adminv1.Fate_FATE_LOST, m.GetFate()}, m.GetFate())
+}
+
+// named are the members at fault and those that the losses name, in their words.
+func (t *tracing) named() (list []*adminv1.ExplainedMember) {
+	add := func(fate adminv1.Fate, path, reason string) {
+		if at := slices.IndexFunc(list, func(m *adminv1.ExplainedMember) bool { return m.GetPath() == path }); at >= 0 {
+			if list[at].Fate == adminv1.Fate_FATE_REFUSED {
+				list[at].Rule = ruleStrict
+			}
+			return
 		}
-		if len(list) == maxMembers {
-			return list, true
+		m := &adminv1.ExplainedMember{Fate: fate, Path: path, Rule: ruleCodec, Reason: reason}
+		if at := slices.IndexFunc(t.sent, func(n node) bool { return n.path == path }); at >= 0 {
+			m.ValueJson = shown(t.sent[at].value)
 		}
-		m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{l.path}, ArrivedJson: shown(l.value), Rule: ruleCodec}
-		if was, there := plainly.body[l.path]; !t.answer && (!there || !bytes.Equal(was, l.value)) || t.isAdded(l.path) {
+		if strings.Contains(reason, override.Reason) {
 			m.Rule = ruleOverride
 		}
 		list = append(list, m)
 	}
-	return list, truncated
-}
-
-// isAdded reports whether a path is in a breakpoint that the target's configuration adds.
-func (t *tracing) isAdded(path string) bool {
-	return t.cached && strings.Contains(path, ".cache_control.")
-}
-
-// member says what became of one.
-func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv1.ExplainedMember {
-	m := &adminv1.ExplainedMember{Path: l.path, ValueJson: shown(l.value)}
-	if r := t.refusal; r != nil && r.GetMember() != "" && within(l.path, r.GetMember()) {
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_REFUSED, ruleCodec, r.GetMessage()
-		for _, loss := range t.losses {
-			if within(l.path, loss.GetMember()) {
-				m.Rule = ruleStrict
-			}
-		}
-		return m
+	if t.refusal.GetMember() != "" {
+		add(adminv1.Fate_FATE_REFUSED, t.refusal.GetMember(), t.refusal.GetMessage())
 	}
-	if there, ok := sent[l.path]; ok && bytes.Equal(there, l.value) {
-		m.Fate, m.Arrives, m.ArrivedJson = adminv1.Fate_FATE_KEPT, []string{l.path}, shown(there)
-		return m
-	}
-	configured := ""
 	for _, loss := range t.losses {
-		switch {
-		case t.answer || !within(l.path, loss.GetMember()):
-		case strings.Contains(loss.GetReason(), override.Reason):
-			configured = loss.GetReason() // it may be another value that arrives
-		default:
-			m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, loss.GetReason()
-			return m
-		}
+		add(adminv1.Fate_FATE_LOST, t.names.Member(loss.GetMember()), loss.GetReason())
 	}
-	if t.settings.explain(m, l, sent, plainly.body, configured) {
-		return m
+	return list
+}
+
+// arrived says where a leaf arrives, and as what. What the losses name stays lost, unless an override sets it.
+func (t *tracing) arrived(m *adminv1.ExplainedMember, n *node) {
+	if len(n.arrives) == 0 {
+		return
 	}
-	was, passed, tried, refused := t.probe(l, plainly)
-	for _, path := range was {
-		now, there := sent[path]
-		switch {
-		case !there:
-			continue
-		case !t.answer && !bytes.Equal(now, plainly.body[path]):
-			m.Fate, m.Rule = adminv1.Fate_FATE_CHANGED, ruleOverride
-		case m.Fate == adminv1.Fate_FATE_UNSPECIFIED:
-			m.Fate, m.Rule = adminv1.Fate_FATE_MAPPED, ruleCodec
-		}
-		if m.Arrives = append(m.Arrives, path); len(m.Arrives) == 1 {
-			m.ArrivedJson = shown(now)
-		}
-	}
-	now, there := sent[l.path]
+	value, fate, rule := t.at[n.arrives[0]].value, adminv1.Fate_FATE_MAPPED, ruleCodec
 	switch {
-	case len(m.Arrives) > 0:
-	case len(was) > 0:
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleOverride, "the target's configuration takes it away"
-	case there:
-		m.Fate, m.Rule, m.Arrives, m.ArrivedJson = adminv1.Fate_FATE_CHANGED, ruleCodec, []string{l.path}, shown(now)
-		if then, ok := plainly.body[l.path]; !t.answer && ok && !bytes.Equal(then, now) {
-			m.Rule = ruleOverride
-		}
-	case !tried || refused && discriminates(l.path):
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "other values of it are refused, so where it arrives is not known"
-	default:
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, t.reason(passed)
+	case slices.ContainsFunc(n.arrives, t.overridden):
+		fate, rule = adminv1.Fate_FATE_CHANGED, ruleOverride
+	case n.arrives[0] == n.path && bytes.Equal(value, n.value):
+		fate, rule = adminv1.Fate_FATE_KEPT, ""
+	case t.changes(n, value):
+		fate = adminv1.Fate_FATE_CHANGED
 	}
-	if configured != "" {
-		m.Rule, m.Reason = ruleOverride, configured
+	if m.GetFate() == adminv1.Fate_FATE_UNSPECIFIED || m.GetFate() == adminv1.Fate_FATE_LOST && rule == ruleOverride {
+		m.Fate, m.Rule = fate, rule
 	}
-	return m
+	m.Arrives, m.ArrivedJson = n.arrives[:min(len(n.arrives), maxArrivals)], shown(value)
 }
 
-// reason says why a member of an answer is lost that has become these paths of the contract's message.
-func (t *tracing) reason(passed []string) string {
-	for _, loss := range t.losses {
-		for _, path := range passed {
-			if t.answer && within(path, loss.GetMember()) {
-				return loss.GetReason()
+// overridden reports whether an override bears on what arrives at a path.
+func (t *tracing) overridden(path string) bool {
+	was := t.before[path]
+	return !t.answer && (was == nil || !bytes.Equal(was.value, t.at[path].value))
+}
+
+// changes reports whether a value is another one than a leaf's, and not in another spelling: a number, or the model.
+func (t *tracing) changes(n *node, value []byte) bool {
+	was, err := strconv.ParseFloat(string(n.value), 64)
+	is, other := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+	return err == nil && other == nil && was != is || !t.answer && n.path == "model" && !bytes.Equal(value, n.value)
+}
+
+// added are the members that are none of the sender's. What only repeats a text of the sender's is not among them, nor the
+// type of a data URL.
+func (t *tracing) added() (list []*adminv1.ExplainedMember) {
+	said, inPath := map[string]bool{}, !t.answer && t.sender.NamesModelInPath()
+	for i := range t.sent {
+		said[t.sent[i].area+string(t.sent[i].value)] = t.sent[i].leaf
+	}
+	for i := range t.got {
+		n := &t.got[i]
+		text := cmp.Or(member.Raw(n.value).String(), string(n.value))
+		switch {
+		case !n.leaf, n.claimed, n.framing, n.name == roleMember, slices.Contains(empty, text):
+		case t.answer && slices.Contains(nothing, string(n.value)), inPath && (n.path == "model" || n.path == "stream"):
+		case n.value[0] == '"' && n.area != "" && (said[n.area+string(n.value)] || bytes.Contains(t.from, []byte("data:"+text+";"))):
+		default:
+			m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{n.path}, ArrivedJson: shown(n.value), Rule: ruleCodec}
+			if t.overridden(n.path) || t.cached && strings.Contains(n.path, ".cache_control.") {
+				m.Rule = ruleOverride
+			}
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// find looks for where a leaf arrives, by a trial if tries is set, or why nothing is lost by it. false says that neither is
+// known.
+func (t *tracing) find(i int, tries bool) bool {
+	n := &t.sent[i]
+	if len(n.arrives) > 0 || n.area == "" && t.setting(n) {
+		return true
+	}
+	if there := t.beside(i); there != "" {
+		t.claim(n, there)
+		return true
+	}
+	switch shape := shapeOf(n.path); {
+	case n.name == roleMember:
+		n.why = saidByPlace
+	case slices.Contains(nothing, string(n.value)) && !t.answer:
+		n.why = saidAnyway
+	case !tries || t.tried[shape]:
+	case t.probed > maxProbed:
+		return false
+	default:
+		t.tried[shape] = true
+		t.try(shape)
+	}
+	return true
+}
+
+// setting looks for a member of a request that is no part of its conversation: by the rows of the table of settings that
+// have it, those with its longest name first. false says that the table does not have it.
+func (t *tracing) setting(n *node) bool {
+	type named struct {
+		row *setting.Setting
+		own string
+	}
+	var rows []named
+	path, table := spelled(t.sender, n.path), setting.Texts()
+	if t.sender.Images {
+		table = setting.Images()
+	}
+	for i := range slices.Backward(table) {
+		for own := range strings.SplitSeq(memberOf(t.sender, &table[i]), "|") {
+			if own != "" && within(path, own) {
+				rows = append(rows, named{&table[i], own})
 			}
 		}
 	}
-	return "the receiver's body does not depend on it"
-}
-
-// probe returns the paths in the receiver's body that depend on a member, or else those in the
-// contract's message of an answer, whether there is another value of it that is not refused, and whether
-// there is one that is.
-func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried, refused bool) {
-	for _, value := range l.others() {
-		body := slices.Concat(t.from[:l.at], value, t.from[l.at+len(l.value):])
-		t.probed += (len(body) + 1) * max(t.cost, 1)
-		result, ok := t.plain(body)
-		if !ok {
-			refused = true
-			continue
+	slices.SortStableFunc(rows, func(a, b named) int { return len(b.own) - len(a.own) })
+	for _, r := range rows {
+		for there := range strings.SplitSeq(memberOf(t.receiver, r.row), "|") {
+			if there == "" {
+				continue
+			}
+			below := path[len(r.own):]
+			if t.at[there+below] != nil {
+				t.claim(n, there+below)
+				return true
+			}
+			for i := range t.got {
+				if t.got[i].leaf && within(t.got[i].path, there) {
+					t.claim(n, t.got[i].path)
+				}
+			}
+			if len(n.arrives) > 0 {
+				return true
+			}
 		}
-		tried = true
-		after := result.places()
-		if paths = differing(before.body, after.body); len(paths) > 0 {
-			return paths, nil, true, refused
-		}
-		passed = append(passed, differing(before.message, after.message)...)
-	}
-	return nil, passed, tried, refused
-}
-
-// discriminates reports whether a member tells what the object is that it is in. Such a word is a protocol's
-// own: another of it is refused, its absence may mean the same, and nothing of it is to arrive anywhere.
-func discriminates(path string) bool {
-	return path == "type" || strings.HasSuffix(path, ".type")
-}
-
-// differing returns the paths whose values are missing or changed, the shortest first.
-func differing(before, after map[string][]byte) (paths []string) {
-	for path, value := range before {
-		if other, there := after[path]; !there || !bytes.Equal(other, value) {
-			paths = append(paths, path)
+		if place := r.row.Of(t.receiver.ID); string(n.value) == place.Implied {
+			n.why = place.ImpliedBy
+			return true
 		}
 	}
-	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-	return paths
+	same := t.at[n.path]
+	switch inPath := t.receiver.NamesModelInPath() && (path == "model" || path == "stream"); {
+	case same != nil && bytes.Equal(same.value, n.value):
+		t.claim(n, n.path)
+	case inPath:
+		n.why = saidByPath
+	case path == "stream" && isContract(t.receiver):
+		n.why = saidByCall
+	case len(rows) > 0:
+		n.why = saidAnyway
+	default:
+		return false
+	}
+	return true
+}
+
+// isContract reports whether a protocol is the contract's.
+func isContract(p *protocol.Protocol) bool { return p.Codec == nil && !p.Images }
+
+// memberOf is the member that a protocol has for a setting; the contract's is its field. Empty for none.
+func memberOf(p *protocol.Protocol, row *setting.Setting) string {
+	if !isContract(p) {
+		return row.Of(p.ID).Member
+	}
+	words := strings.Split(row.Field, "_")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// spelled is a path as the protocol's codec spells it, for one that has several spellings.
+func spelled(p *protocol.Protocol, path string) string {
+	s, ok := p.Codec.(interface{ Spelled(name string) string })
+	if !ok || !strings.Contains(path, "_") {
+		return path
+	}
+	steps := strings.Split(path, ".")
+	for i, step := range steps {
+		name, index, found := strings.Cut(step, "[")
+		if steps[i] = s.Spelled(name); found {
+			steps[i] += "[" + index
+		}
+	}
+	return strings.Join(steps, ".")
+}
+
+// nodes lists the values of a body of a protocol. Those of a request that are in its tools or in its messages are of that
+// area, and those of an answer of one. A leaf is framing if it says only what the object is that it is in, which has
+// other members; in a schema, and in what else is the caller's own JSON, it says more.
+func (t *tracing) nodes(body []byte, p *protocol.Protocol) []node {
+	areas, own := map[string]string{p.Conversation.System: "messages"}, []string(nil)
+	for i, row := range setting.Texts() {
+		if row.Field == "messages" || row.Field == "tools" {
+			for name := range strings.SplitSeq(memberOf(p, &setting.Texts()[i]), "|") {
+				areas[name] = row.Field
+			}
+		}
+	}
+	if p.Models != nil {
+		own = strings.Fields(p.Models.Schemas + " " + p.Models.Own)
+	}
+	nodes, more := nodesOf(body)
+	t.truncated = t.truncated || more
+	for i := range nodes {
+		n := &nodes[i]
+		if n.area = "answer"; !t.answer {
+			n.area = areas[spelled(p, n.path[:strings.IndexAny(n.path+".", ".[")])]
+		}
+		if n.name == "type" && n.area != "" {
+			n.framing = (nodes[n.in].end > i+1 || n.in+1 < i) && !slices.ContainsFunc(own, func(own string) bool { return within(shapeOf(n.path), own) })
+		}
+	}
+	return nodes
+}
+
+// shapeOf is a path without its indices.
+func shapeOf(path string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(path, "[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, path, _ = strings.Cut(rest, "]")
+		b.WriteString("[]")
+	}
+}
+
+// claim notes that a leaf arrives at a path.
+func (t *tracing) claim(n *node, path string) {
+	n.arrives, t.at[path].claimed = append(n.arrives, path), true
+}
+
+// pair finds the values of the sender's conversation in the receiver's body: first equal objects and lists, then equal values
+// of members of the same name, then equal texts, each in the order of the bodies. In a body of the same protocol they are
+// where they were.
+func (t *tracing) pair() {
+	for i := range t.sent {
+		if n := &t.sent[i]; n.leaf && t.sender == t.receiver && t.at[n.path] != nil && bytes.Equal(t.at[n.path].value, n.value) {
+			t.claim(n, n.path)
+		}
+	}
+	for pass := range 3 {
+		places := map[string][]int{}
+		for j := range t.got {
+			if key := t.got[j].key(pass); key != "" {
+				places[key] = append(places[key], j)
+			}
+		}
+		for i := 0; i < len(t.sent); i++ {
+			key := t.sent[i].key(pass)
+			if key == "" || len(t.sent[i].arrives) > 0 {
+				continue
+			}
+			for len(places[key]) > 0 {
+				j := places[key][0]
+				places[key] = places[key][1:]
+				if !slices.ContainsFunc(t.got[j:t.got[j].end], func(n node) bool { return n.claimed }) {
+					t.match(i, j)
+					i = t.sent[i].end - 1
+					break
+				}
+			}
+		}
+	}
+}
+
+// match notes that two nodes are the same value. Equal ones have the same nodes in them, unless one is a text of JSON.
+func (t *tracing) match(i, j int) {
+	for k := range max(t.sent[i].end-i, t.got[j].end-j) {
+		a, b := &t.sent[min(i+k, t.sent[i].end-1)], &t.got[min(j+k, t.got[j].end-1)]
+		if a.leaf && b.leaf {
+			t.claim(a, b.path)
+		}
+	}
+}
+
+// key is what a node has in common with an equal one in a pass; empty for one that the pass does not look for. A text that is
+// JSON counts as what it says.
+func (n *node) key(pass int) string {
+	if n.area == "" || n.framing || n.leaf && (n.name == roleMember || slices.Contains(nothing, string(n.value))) {
+		return ""
+	}
+	value := n.value
+	switch inner := member.Raw(value).String(); {
+	case pass == 1 && n.leaf:
+		return n.area + n.name + string(value)
+	case pass == 2 && n.leaf && value[0] == '"': // the same number of another member says nothing
+		return n.area + string(value)
+	case pass > 0 || n.path == "" || n.leaf && (value[0] != '"' || inner == "" || inner[0] != '{' && inner[0] != '['):
+		return ""
+	case n.leaf:
+		value = []byte(inner)
+	}
+	compact, err := member.AppendCompact(nil, value)
+	if err != nil || len(compact) == 2 {
+		return ""
+	}
+	return n.area + string(compact)
+}
+
+// beside returns the member of the same name and value in the object to which the rest of a leaf's object has come. Roles
+// are spelled in different ways.
+func (t *tracing) beside(i int) string {
+	n := &t.sent[i]
+	for k := n.in; k < t.sent[n.in].end; k++ {
+		for _, path := range t.sent[k].arrives {
+			for path = up(path); path != ""; path = up(path) {
+				there := t.at[member.Join(path, n.name)]
+				if there != nil && (n.name == roleMember || bytes.Equal(there.value, n.value) && !there.claimed) {
+					return there.path
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// up cuts the last step off a path.
+func up(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
+
+// try puts a mark of its own into each leaf of a shape that is not found, and notes where in the receiver's body the
+// marks are, or else where it differs. A text is marked wherever it is, so that what refers to it still does.
+func (t *tracing) try(shape string) {
+	texts, marks := map[string]string{}, map[int]string{}
+	for i := range t.sent {
+		if n := &t.sent[i]; n.leaf && len(n.arrives) == 0 && shapeOf(n.path) == shape {
+			if marks[i] = fmt.Sprintf("1%07d", i); n.value[0] == '"' {
+				marks[i] = cmp.Or(texts[string(n.value)], marks[i])
+				texts[string(n.value)] = marks[i]
+			}
+			n.why = onlyThisValue
+		}
+	}
+	var body []byte
+	copied := 0
+	for i := range t.sent {
+		n := &t.sent[i]
+		if mark := cmp.Or(texts[string(n.value)], marks[i]); n.leaf && mark != "" {
+			body = append(append(body, t.from[copied:n.at]...), n.marked(mark)...)
+			copied = n.at + len(n.value)
+		}
+	}
+	body = append(body, t.from[copied:]...)
+	t.probed += len(body) + 1
+	result, ok := t.plain(body)
+	if !ok {
+		return
+	}
+	after := leavesOf(t.nodes(result, t.receiver))
+	shows := func(mark string) (paths []string) {
+		for path, was := range t.before {
+			is := after[path]
+			if t.at[path] != nil && (is == nil || !bytes.Equal(is.value, was.value)) && (mark == "" || is != nil && bytes.Contains(is.value, []byte(mark))) {
+				paths = append(paths, path)
+			}
+		}
+		slices.SortFunc(paths, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+		return paths
+	}
+	all := shows("")
+	for i, mark := range marks {
+		paths := shows(mark)
+		if len(paths) == 0 {
+			paths = all
+		}
+		for _, path := range paths {
+			t.claim(&t.sent[i], path)
+		}
+		t.sent[i].why = nothingDoes
+	}
+}
+
+// marked is a value that stands in for a leaf's: its text with a mark in it, another number or word, or null. A mark is of
+// eight digits, so that base64 stays base64, and a number a number.
+func (n *node) marked(mark string) []byte {
+	switch text := member.Raw(n.value).String(); n.value[0] {
+	case '"':
+		at := max(len(text)-4, 0)
+		for at > 0 && text[at]&0xc0 == 0x80 { // within a character
+			at--
+		}
+		return member.AppendQuote(nil, text[:at]+mark+text[at:])
+	case 't':
+		return []byte("false")
+	case 'f':
+		return []byte("true")
+	case '[', '{', 'n':
+		return []byte("null")
+	}
+	return []byte(mark)
 }
 
 // within reports whether a path is a member, or below it.
@@ -235,258 +548,10 @@ func within(path, member string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// index returns values by their paths.
-func index(leaves []leaf) map[string][]byte {
-	values := make(map[string][]byte, len(leaves))
-	for _, l := range leaves {
-		values[l.path] = l.value
-	}
-	return values
-}
-
 // shown is a value that is not too long to be shown.
 func shown(value []byte) string {
 	if len(value) > maxShown {
 		return strings.ToValidUTF8(string(value[:maxShown]), "") + "…"
 	}
 	return strings.ToValidUTF8(string(value), "\uFFFD")
-}
-
-// settings explains the members of a caller's request that are settings, by their table.
-type settings struct{ caller, target *protocol.Protocol }
-
-// explain says what became of a leaf, which the losses do not name, if it is a setting whose member says what
-// became of it; false for another leaf. plainly has the receiver's values without overrides, and
-// configured is why an override changes the setting, if one does.
-func (s *settings) explain(m *adminv1.ExplainedMember, l leaf, sent, plainly map[string][]byte, configured string) bool {
-	if s == nil {
-		return false
-	}
-	row, below := s.of(l.path)
-	if row == nil {
-		return false
-	}
-	if m.Rule = ruleCodec; configured != "" {
-		m.Rule = ruleOverride
-	}
-	own, place := row.Of(s.caller.ID), row.Of(s.target.ID)
-	byHand := own.ByHand || place.ByHand
-	for member := range strings.SplitSeq(place.Member, "|") {
-		value, there := sent[member+below]
-		// Where codecs have code of their own only the same value is known to be this one's.
-		if !there || place.Member == "" || byHand && !bytes.Equal(plainly[member+below], l.value) {
-			continue
-		}
-		m.Fate, m.Arrives, m.ArrivedJson, m.Reason = adminv1.Fate_FATE_MAPPED, []string{member + below}, shown(value), configured
-		if !bytes.Equal(value, plainly[member+below]) {
-			m.Fate, m.Rule = adminv1.Fate_FATE_CHANGED, ruleOverride
-		}
-		return true
-	}
-	switch value := string(l.value); {
-	case configured != "" && byHand: // another value may arrive anywhere
-		return false
-	case configured != "":
-		m.Fate, m.Reason = adminv1.Fate_FATE_LOST, configured
-	case value == row.Neutral && !own.ByHand, value == "null", value == `""`:
-		m.Fate, m.Reason = adminv1.Fate_FATE_IMPLIED, "it says what is so without it"
-	case value == place.Implied:
-		m.Fate, m.Reason = adminv1.Fate_FATE_IMPLIED, place.ImpliedBy
-	default:
-		return false
-	}
-	return true
-}
-
-// conversation are the fields of a request that are no settings, though their table has their names.
-var conversation = []string{"model", "messages", "tools", "compact"}
-
-// of returns the setting that a leaf of the caller's body is, or is an element of, and the path below its
-// member. What is in a member of another shape than the field's is left to be tried out.
-func (s *settings) of(path string) (row *setting.Setting, below string) {
-	for _, column := range setting.Columns() {
-		if column.Protocol != s.caller.ID {
-			continue
-		}
-		for i := range column.Settings {
-			row := &column.Settings[i]
-			own := row.Of(s.caller.ID)
-			byHand := own.ByHand || row.Of(s.target.ID).ByHand
-			for member := range strings.SplitSeq(own.Member, "|") {
-				if member != "" && within(path, member) && (path == member || !byHand) && !slices.Contains(conversation, row.Field) {
-					return row, path[len(member):]
-				}
-			}
-		}
-	}
-	return nil, ""
-}
-
-// leaf is a value of a body that is neither an object nor a list, or is empty, or lies so deep
-// that it is taken as a whole.
-type leaf struct {
-	path  string
-	value []byte
-	at    int // where the value begins
-}
-
-const (
-	// deepest is the depth at which a value is taken as a whole.
-	deepest = 32
-	// maxLeaves bounds those of one body.
-	maxLeaves = 20_000
-)
-
-// leavesOf lists the leaves of a body, in order; truncated says that there are more. What is
-// no JSON has those that it has up to there.
-func leavesOf(body []byte) (leaves []leaf, truncated bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	var walk func(path string, depth int) bool
-	whole := func(path string) bool {
-		value, err := d.ReadValue()
-		if err != nil {
-			return false
-		}
-		if len(leaves) == maxLeaves {
-			truncated = true
-			return false
-		}
-		at := int(d.InputOffset()) - len(value)
-		leaves = append(leaves, leaf{path, bytes.Clone(value), at})
-		return true
-	}
-	walk = func(path string, depth int) bool {
-		kind := d.PeekKind()
-		if kind != '{' && kind != '[' || depth == deepest {
-			return whole(path)
-		}
-		before := len(leaves)
-		start := int(d.InputOffset())
-		if _, err := d.ReadToken(); err != nil {
-			return false
-		}
-		end := jsontext.Kind('}')
-		if kind == '[' {
-			end = ']'
-		}
-		for i := 0; d.PeekKind() != end; i++ {
-			below := path + "[" + strconv.Itoa(i) + "]"
-			if kind == '{' {
-				name, err := d.ReadToken()
-				if err != nil {
-					return false
-				}
-				if below = name.String(); path != "" {
-					below = path + "." + below
-				}
-			}
-			if !walk(below, depth+1) {
-				return false
-			}
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return false
-		}
-		if len(leaves) == before && path != "" { // it is empty
-			at := start + bytes.IndexByte(body[start:], byte(kind))
-			leaves = append(leaves, leaf{path, bytes.Clone(body[at:d.InputOffset()]), at})
-		}
-		return true
-	}
-	walk("", 0)
-	return leaves, truncated
-}
-
-// stops are reasons for which answers end. An unknown word is often read as the commonest of them, so that
-// only another of them tells what depends on one.
-var stops = []string{"end_turn", "max_tokens", "stop", "length", "STOP", "MAX_TOKENS", "completed", "incomplete", "STOP_REASON_END_TURN", "STOP_REASON_MAX_TOKENS"}
-
-// roles are those of messages. An unknown role is refused, so that another of them has to tell where it arrives.
-var roles = []string{"user", "assistant", "system", "developer", "model"}
-
-// alternatives are groups of words. To test what depends on a word, another word of its group replaces it.
-var alternatives = [][]string{stops, roles}
-
-// others are values that stand in for the leaf's, to see what depends on it.
-func (l leaf) others() [][]byte {
-	null := []byte("null")
-	switch {
-	case l.value[0] == '"':
-		values := [][]byte{append(bytes.Clone(l.value[:len(l.value)-1]), `~"`...), null}
-		for _, group := range alternatives {
-			if slices.Contains(group, string(l.value[1:len(l.value)-1])) {
-				for _, word := range group {
-					values = append(values, []byte(`"`+word+`"`))
-				}
-			}
-		}
-		return values
-	case string(l.value) == "true":
-		return [][]byte{[]byte("false"), null}
-	case string(l.value) == "false":
-		return [][]byte{[]byte("true"), null}
-	case string(l.value) == "1":
-		return [][]byte{[]byte("2"), []byte("0"), null}
-	case l.value[0] == '-' || l.value[0] >= '0' && l.value[0] <= '9':
-		return [][]byte{[]byte("1"), null}
-	}
-	return [][]byte{null}
-}
-
-// without returns a body without the leaves that drop names, and without what is empty then.
-func without(body []byte, drop func(l leaf) bool) []byte {
-	leaves, truncated := leavesOf(body)
-	if truncated {
-		return body
-	}
-	dropped := map[string]bool{}
-	for _, l := range leaves {
-		dropped[l.path] = drop(l)
-	}
-	var prune func(path string, value jsontext.Value) (jsontext.Value, bool)
-	prune = func(path string, value jsontext.Value) (jsontext.Value, bool) {
-		if isDropped, isLeaf := dropped[path]; isLeaf || value.Kind() != '{' && value.Kind() != '[' {
-			return value, !isDropped
-		}
-		d, out, n := jsontext.NewDecoder(bytes.NewReader(value)), []byte{byte(value.Kind())}, 0
-		if _, err := d.ReadToken(); err != nil {
-			return value, true
-		}
-		for i := 0; d.PeekKind() > 0 && d.PeekKind() != ']' && d.PeekKind() != '}'; i++ {
-			below, name := path+"["+strconv.Itoa(i)+"]", jsontext.Value(nil)
-			if value.Kind() == '{' {
-				read, err := d.ReadValue()
-				if err != nil {
-					return value, true
-				}
-				name = read.Clone()
-				text, _ := jsontext.AppendUnquote(nil, name) // it was read as JSON
-				if below = string(text); path != "" {
-					below = path + "." + below
-				}
-			}
-			read, err := d.ReadValue()
-			if err != nil {
-				return value, true
-			}
-			kept, ok := prune(below, read.Clone())
-			if !ok {
-				continue
-			}
-			if n++; n > 1 {
-				out = append(out, ',')
-			}
-			if name != nil {
-				out = append(append(out, name...), ':')
-			}
-			out = append(out, kept...)
-		}
-		closing := byte('}')
-		if value.Kind() == '[' {
-			closing = ']'
-		}
-		return append(out, closing), n > 0 || path == ""
-	}
-	pruned, _ := prune("", body)
-	return pruned
 }

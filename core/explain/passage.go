@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -138,35 +139,23 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 	if asked.image != nil {
 		resp, err := router.GenerateImage(ctx, asked.image.GenerateImageRequest)
 		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
-		if asked.stream && p.wire.kept() != nil {
-			if asked, err = p.decode(body); err != nil {
-				return result{err: err}
-			}
-			p.wire.refuse()
-			_ = router.StreamGenerateImage(ctx, asked.image.GenerateImageRequest, func(*genwayv1.StreamGenerateImageResponse) error { return errKept })
-		}
 	} else {
 		resp, err := router.GenerateText(ctx, deferred.New(asked.text.GenerateTextRequest))
 		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
-		if asked.stream && p.wire.kept() != nil {
-			if asked, err = p.decode(body); err != nil {
-				return result{err: err}
-			}
-			p.wire.refuse()
+	}
+	if asked.stream && p.wire.kept() != nil {
+		if asked, err = p.decode(body); err != nil {
+			return result{err: err}
+		}
+		p.wire.refuse()
+		if asked.image != nil {
+			_ = router.StreamGenerateImage(ctx, asked.image.GenerateImageRequest, func(*genwayv1.StreamGenerateImageResponse) error { return errKept })
+		} else {
 			_ = router.StreamGenerateText(ctx, deferred.New(asked.text.GenerateTextRequest), func(*genwayv1.StreamGenerateTextResponse) error { return errKept })
 		}
 	}
 	r.body = p.wire.kept()
 	return r
-}
-
-// spelled returns losses by the caller's names.
-func spelled(s *protocol.Names, losses []*genwayv1.Loss) []*genwayv1.Loss {
-	var list []*genwayv1.Loss
-	for _, l := range losses {
-		list = append(list, &genwayv1.Loss{Member: s.Member(l.GetMember()), Reason: l.GetReason()})
-	}
-	return list
 }
 
 // wire is a transport that sends nothing: it keeps the body of the last call and answers the call
@@ -270,19 +259,21 @@ func (c canonical) keep(req proto.Message) error {
 	return nil
 }
 
+// answer keeps a request and reads the answer that is expected; without one, resp stays.
+func (c canonical) answer(req, resp proto.Message) error {
+	if err := c.keep(req); err != nil || c.wire.answer == nil {
+		return err
+	}
+	return unmarshal(c.wire.answer, resp)
+}
+
 func (c canonical) GenerateText(_ context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	req, err := asked.Whole()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.keep(req); err != nil {
-		return nil, err
-	}
-	if c.wire.answer != nil {
-		resp := &genwayv1.GenerateTextResponse{}
-		return resp, unmarshal(c.wire.answer, resp)
-	}
-	return emptyAnswer(timestamppb.Now()), nil
+	resp := emptyAnswer(timestamppb.Now())
+	return resp, c.answer(req, resp)
 }
 
 func (c canonical) StreamGenerateText(_ context.Context, asked *deferred.Request, send upstream.Send) error {
@@ -290,34 +281,34 @@ func (c canonical) StreamGenerateText(_ context.Context, asked *deferred.Request
 	if err != nil {
 		return err
 	}
-	if err := c.keep(req); err != nil {
-		return err
-	}
-	if c.wire.answer == nil {
-		return errKept
-	}
-	return sendLines(c.wire.answer, send)
+	return streamed(c, req, send)
 }
 
 func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	if err := c.keep(req); err != nil {
-		return nil, err
-	}
 	resp := &genwayv1.GenerateImageResponse{}
-	if c.wire.answer != nil {
-		return resp, unmarshal(c.wire.answer, resp)
-	}
-	return resp, nil
+	return resp, c.answer(req, resp)
 }
 
 func (c canonical) StreamGenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	if err := c.keep(req); err != nil {
-		return err
+	return streamed(c, req, send)
+}
+
+// streamed keeps a request and sends the events of the stream that is expected. One whose last event does not complete it
+// was cut.
+func streamed[E proto.Message](c canonical, req proto.Message, send func(E) error) error {
+	if err := c.keep(req); err != nil || c.wire.answer == nil {
+		return cmp.Or(err, errKept)
 	}
-	if c.wire.answer == nil {
-		return errKept
+	events, err := linesOf[E](c.wire.answer)
+	for _, ev := range events {
+		if err := send(ev); err != nil {
+			return err
+		}
 	}
-	return sendLines(c.wire.answer, send)
+	if err == nil && (len(events) == 0 || payload(events[len(events)-1]) != "completed") {
+		err = fault.StreamCut()
+	}
+	return err
 }
 
 func (c canonical) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {

@@ -62,6 +62,7 @@ func TestCases(t *testing.T) {
 		versionCases(),
 		typedCases(),
 		clientCases(),
+		xrayCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)

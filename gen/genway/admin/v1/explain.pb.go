@@ -30,15 +30,17 @@ const (
 	Fate_FATE_KEPT Fate = 1
 	// It arrives under another path, or in another spelling.
 	Fate_FATE_MAPPED Fate = 2
-	// An override or a rule gives it another value.
+	// It arrives with another value: an override sets it, the target has another name for the model, or a number is
+	// limited.
 	Fate_FATE_CHANGED Fate = 3
-	// It does not arrive.
+	// It does not arrive, or not whole: x-genway-lost names it, in the same words.
 	Fate_FATE_LOST Fate = 4
 	// The request is refused for it.
 	Fate_FATE_REFUSED Fate = 5
 	// It is not the sender's: the translation, an override or a rule adds it.
 	Fate_FATE_ADDED Fate = 6
-	// It does not arrive, and what it says is so without it.
+	// It does not arrive, and nothing is lost by that: the path, its place or another member says it, it is so without
+	// it, or the receiver has no use for it.
 	Fate_FATE_IMPLIED Fate = 7
 )
 
@@ -224,7 +226,9 @@ type ExplainResponse struct {
 	MessageJson string `protobuf:"bytes,6,opt,name=message_json,json=messageJson,proto3" json:"message_json,omitempty"`
 	// What the upstream gets: JSON. Empty where the request is refused.
 	UpstreamBody []byte `protobuf:"bytes,7,opt,name=upstream_body,json=upstreamBody,proto3" json:"upstream_body,omitempty"`
-	// The caller's members, in the order of the body, then those that were added: at most 500.
+	// The caller's members: first what is refused or lost, then the others in the order of the body, then those that were
+	// added; at most 500. What only frames others is left out: the type of an object, a role that no member says, values
+	// that say nothing.
 	Members []*ExplainedMember `protobuf:"bytes,8,rep,name=members,proto3" json:"members,omitempty"`
 	// Whether there are more.
 	Truncated bool `protobuf:"varint,9,opt,name=truncated,proto3" json:"truncated,omitempty"`
@@ -344,7 +348,7 @@ func (x *ExplainResponse) GetAnswer() *ExplainedAnswer {
 }
 
 // ExplainedMember is what becomes of one member: of a leaf, which is neither an object nor a
-// list.
+// list, or of what a loss names.
 type ExplainedMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Fate  Fate                   `protobuf:"varint,1,opt,name=fate,proto3,enum=genway.admin.v1.Fate" json:"fate,omitempty"`
