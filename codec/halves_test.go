@@ -40,6 +40,16 @@ func TestJoinHalves(t *testing.T) {
 		"in a name":           {[]string{`{"\ud83d":1}`, `{"\ude00":1}`}, []string{`{"\ud83d":1}`, `{"\ude00":1}`}},
 		"no JSON":             {[]string{`{"a":"\ud83d"`, `"\ude00"`}, []string{`{"a":"\ud83d"`, `"\ude00"`}},
 		"garbage behind it":   {[]string{`{"a":"\ud83d"}`, `garbage`}, []string{`{"a":"\ud83d"}`, `garbage`}},
+		"two bytes and two":   {[]string{"{\"a\":\"x\xf0\x9f\"}", "{\"a\":\"\x98\x80y\"}"}, []string{`{"a":"x😀"}`, `{"a":"y"}`}},
+		"byte by byte":        {[]string{"{\"a\":\"\xf0\"}", "{\"a\":\"\x9f\"}", "{\"a\":\"\x98\"}", "{\"a\":\"\x80\"}", `{"a":"z"}`}, []string{`{"a":"😀"}`, `{"a":""}`, `{"a":""}`, `{"a":""}`, `{"a":"z"}`}},
+		"two letters' bytes":  {[]string{"{\"a\":\"\xc3\"}", "{\"a\":\"\xa9\xe2\x82\"}", "{\"a\":\"\xac\"}"}, []string{`{"a":"é"}`, `{"a":"€"}`, `{"a":""}`}},
+		"two strings' bytes":  {[]string{"{\"a\":\"\xc3\",\"b\":\"\xe2\x82\"}", "{\"a\":\"\xa9\",\"b\":\"\xac.\"}"}, []string{`{"a":"é","b":"€"}`, `{"a":"","b":"."}`}},
+		"bytes and an escape": {[]string{"{\"a\":\"\xc3\",\"b\":\"\\ud83d\"}", "{\"a\":\"\xa9\",\"b\":\"\\ude00\"}"}, []string{`{"a":"é","b":"\ud83d\ude00"}`, `{"a":"","b":""}`}},
+		"too many bytes":      {[]string{"{\"a\":\"\xc3\"}", "{\"a\":\"\xa9\xa9\"}"}, []string{`{"a":"é"}`, "{\"a\":\"\xa9\"}"}},
+		"too few bytes":       {[]string{"{\"a\":\"\xf0\x9f\"}", "{\"a\":\"\x98y\"}"}, []string{"{\"a\":\"\xf0\x9f\x98\"}", `{"a":"y"}`}},
+		"other bytes":         {[]string{"{\"a\":\"\xf0\x9f\"}", `{"a":"\ude00"}`}, []string{"{\"a\":\"\xf0\x9f\"}", `{"a":"\ude00"}`}},
+		"bytes at the end":    {[]string{"{\"a\":\"\xf0\x9f\"}"}, []string{"{\"a\":\"\xf0\x9f\"}"}},
+		"no first byte":       {[]string{"{\"a\":\"\x9f\"}", "{\"a\":\"\x98\x80\"}"}, []string{"{\"a\":\"\x9f\"}", "{\"a\":\"\x98\x80\"}"}},
 		"text of a whole one": {[]string{`{"a":"\ud83d\ude00"}`, `{"a":"\u00e9"}`}, []string{`{"a":"\ud83d\ude00"}`, `{"a":"\u00e9"}`}},
 	} {
 		to := &frames{}
@@ -65,6 +75,8 @@ func FuzzJoinHalves(f *testing.F) {
 	f.Add(`{"a":"\ud83d"}`, `{"a":"\ude00"}`)
 	f.Add(`["\ud83d","\ud83d"]`, `["\ude00","\ude00"]`)
 	f.Add(`{"a":"\ud83d"`, ``)
+	f.Add("{\"a\":\"\xf0\x9f\"}", "{\"a\":\"\x98\x80\"}")
+	f.Add("[\"\xf0\",\"\xc3\"]", "[\"\x9f\",\"\xa9\"]")
 	f.Add("\"\\ud83d\"\"\\ud83d\"", `"\ude00"`)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		to := &frames{}

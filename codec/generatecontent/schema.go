@@ -67,7 +67,10 @@ func (c *schemaConverter) schema(n *schemaNode) error {
 			continue
 		case m.name == "format" && string(m.value.raw) == `"enum"`:
 			continue
-		case m.name == "type" && m.value.kind() == '"':
+		case m.name == "type":
+			if m.value = typeOf(m.value); m.value.kind() != '"' {
+				break
+			}
 			if kind = lower(m.value.raw); kind == "type_unspecified" {
 				continue
 			}
@@ -127,7 +130,7 @@ func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bo
 func (c *schemaConverter) types(v *schemaNode, nullable bool) error {
 	if v.kind() == '[' {
 		return c.elements(v, func(t *schemaNode) error {
-			c.out = append(c.out, strings.ToLower(string(t.raw))...)
+			c.out = append(c.out, strings.ToLower(string(typeOf(t).raw))...)
 			return nil
 		}, false, "")
 	}
@@ -191,6 +194,18 @@ func (c *schemaConverter) properties(v *schemaNode) error {
 	}
 	c.out = append(c.out, '}')
 	return nil
+}
+
+// typeNumbers are the words for the numbers of the vendor's enumeration Type, which proto3's JSON takes as well.
+var typeNumbers = []string{"type_unspecified", "string", "number", "integer", "boolean", "array", "object", "null"}
+
+// typeOf is the word for a type that is given by its number; an unknown number stays one.
+func typeOf(v *schemaNode) *schemaNode {
+	n, err := strconv.Atoi(string(v.raw))
+	if err != nil || n < 0 || n >= len(typeNumbers) {
+		return v
+	}
+	return &schemaNode{raw: jsontext.Value(strconv.Quote(typeNumbers[n]))}
 }
 
 func objectMembers(v *schemaNode) ([]schemaMember, error) {

@@ -39,7 +39,7 @@ func TestJSONSchema(t *testing.T) {
 }
 
 func TestJSONSchemaRefuses(t *testing.T) {
-	for _, in := range []string{`[]`, `"x"`, `{"type":1}`, `{"properties":[]}`, `{"anyOf":{}}`, `{"items":1}`} {
+	for _, in := range []string{`[]`, `"x"`, `{"type":8}`, `{"properties":[]}`, `{"anyOf":{}}`, `{"items":1}`} {
 		_, err := jsonSchema(jsontext.Value(in), "tools[0].parameters")
 		if e := fault.From(err); e == nil || e.Param != "tools[0].parameters" || e.Kind != fault.InvalidRequest {
 			t.Errorf("%s: %v", in, err)

@@ -8,19 +8,21 @@ package member
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JavaScript clients send lone surrogates, which are not UTF-8 once unescaped.
-// The library itself refuses nesting deeper than 10,000.
+// Upstreams send lone surrogates and bytes that are not UTF-8, of which a text has U+FFFD. The library itself refuses nesting
+// deeper than 10,000.
 var decodeOptions = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsontext.AllowInvalidUTF8(true),
@@ -29,8 +31,49 @@ var decodeOptions = json.JoinOptions(
 // Decode reads one JSON object into v, a pointer to a zero struct. Names match
 // exactly, duplicate names are refused, and nothing may follow the object. The
 // error is a *fault.Error of kind InvalidRequest that says where: a line and
-// column for malformed JSON, a path (messages[0].content) for a wrong type.
+// column for malformed JSON, a path (messages[0].content) for a wrong type, or for a text with bytes that
+// are not UTF-8 or half of a surrogate pair. The vendors refuse such a text (Anthropic: "no low surrogate in string"); to
+// repair it would change what the caller said.
 func Decode(body []byte, v any) error {
+	if err := decode(body, v); err != nil {
+		return err
+	}
+	if utf8.Valid(body) && paired(body) {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true))
+	for {
+		_, err := d.ReadToken()
+		if err == nil {
+			continue
+		}
+		var at string
+		if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+			at = Path(string(syntax.JSONPointer))
+		}
+		return fault.Invalid(at, "%s: the text is not Unicode: it has bytes that are not UTF-8, or half of a surrogate pair", cmp.Or(at, "the body"))
+	}
+}
+
+// paired reports whether each escape of a surrogate in JSON is one of a pair.
+func paired(body []byte) bool {
+	for {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 || len(body) < i+6 {
+			return true
+		}
+		switch body = body[i:]; {
+		case body[1] != 'u' || body[2]|0x20 != 'd' || body[3] < '8':
+			body = body[2:]
+		case body[3]|0x20 > 'b' || len(body) < 12 || body[6] != '\\' || body[7] != 'u' || body[8]|0x20 != 'd' || body[9]|0x20 < 'c':
+			return false
+		default:
+			body = body[12:]
+		}
+	}
+}
+
+func decode(body []byte, v any) error {
 	if Read(body, v) {
 		return nil
 	}
@@ -46,7 +89,7 @@ func Decode(body []byte, v any) error {
 // DecodeAnswer is Decode for what an upstream sent: the error is of kind
 // BadUpstream and withholds the text.
 func DecodeAnswer(body []byte, v any) error {
-	err := Decode(body, v)
+	err := decode(body, v)
 	if err == nil {
 		return nil
 	}

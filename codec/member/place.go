@@ -39,7 +39,7 @@ func DecodeAt(raw jsontext.Value, v any, place Place) error {
 	if raw.Kind() != '{' {
 		return fault.Invalid(place.String(), "%s: expected an object", place)
 	}
-	err := Decode(raw, v)
+	err := decode(raw, v)
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err

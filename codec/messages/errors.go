@@ -67,7 +67,7 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 		e.Kind = fault.KindOf(status)
 	}
 	var w wireError
-	if member.Decode(body, &w) != nil {
+	if member.DecodeAnswer(body, &w) != nil {
 		return e
 	}
 	if w.Error.Message != "" {

@@ -159,6 +159,9 @@ func (w *writer) outputConfig(req *genwayv1.GenerateTextRequest, losses *codec.L
 	format := req.GetResponseFormat()
 	if k := format.GetKind(); k == genwayv1.ResponseFormat_KIND_TEXT || k == genwayv1.ResponseFormat_KIND_UNSPECIFIED && format.GetNative() == nil {
 		format = nil
+	} else if format.GetNative() == nil && (k == genwayv1.ResponseFormat_KIND_JSON_OBJECT || k == genwayv1.ResponseFormat_KIND_JSON_SCHEMA && format.GetSchemaJson() == "") {
+		losses.Add("response_format", "the messages protocol has JSON of a given schema only; the conversation asks for JSON by its words")
+		format = nil
 	}
 	if effort == "" && format == nil && native(req.GetNativeFields(), "output_config") == nil {
 		return

@@ -114,7 +114,7 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		}},
 		{"tool_choice", func(r *genwayv1.GenerateTextRequest) { r.ToolChoice = &genwayv1.ToolChoice{NativeMode: "validated"} }},
 		{"response_format", func(r *genwayv1.GenerateTextRequest) {
-			r.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_OBJECT}
+			r.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_ENUM}
 		}},
 		{"sampling.candidate_count", func(r *genwayv1.GenerateTextRequest) { r.Sampling = &genwayv1.Sampling{CandidateCount: &two} }},
 		{"sampling.logprobs", func(r *genwayv1.GenerateTextRequest) { r.Sampling = &genwayv1.Sampling{Logprobs: &yes} }},

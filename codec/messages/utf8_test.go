@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/messages"
 	"google.golang.org/protobuf/proto"
 )
 
-// JSON of callers and upstreams may have bytes that are no UTF-8, in names too. A message of the
-// contract with such a string could not be sent to another process.
+// JSON of callers and upstreams may have bytes that are no UTF-8, in names too. A caller is told where; an answer has
+// U+FFFD in their place, since a message of the contract with such a string could not be sent to another process.
 func TestInvalidUTF8(t *testing.T) {
 	const broken = "{\"\xff\":\"\xfe\"}"
 	marshals := func(name string, m proto.Message, err error) {
@@ -22,17 +23,15 @@ func TestInvalidUTF8(t *testing.T) {
 			t.Errorf("%s: %v in %v", name, err, m)
 		}
 	}
-	for name, members := range map[string]string{
-		"schema of a tool":    `"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"t","input_schema":` + broken + `}]`,
-		"schema of an answer": `"messages":[{"role":"user","content":"hi"}],"output_config":{"format":{"type":"json_schema","schema":` + broken + `}}`,
-		"arguments in a turn": `"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"t","input":` + broken + `}]}]`,
+	for name, members := range map[string]struct{ body, param string }{
+		"schema of a tool":    {`"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"t","input_schema":` + broken + `}]`, "tools[0].input_schema"},
+		"schema of an answer": {`"messages":[{"role":"user","content":"hi"}],"output_config":{"format":{"type":"json_schema","schema":` + broken + `}}`, "output_config.format.schema"},
+		"arguments in a turn": {`"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"t","input":` + broken + `}]}]`, "messages[0].content[0].input"},
 	} {
-		req, err := messages.Codec{}.DecodeRequest([]byte(`{"model":"m","max_tokens":9,` + members + `}`))
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		_, err := messages.Codec{}.DecodeRequest([]byte(`{"model":"m","max_tokens":9,` + members.body + `}`))
+		if f := fault.From(err); err == nil || f.Kind != fault.InvalidRequest || f.Param != members.param {
+			t.Errorf("%s: got %v of %s, want a refusal of %s", name, err, f.Param, members.param)
 		}
-		marshals(name, req.GenerateTextRequest, nil)
 	}
 	call := `{"type":"tool_use","id":"toolu_1","name":"t","input":` + broken + `}`
 	resp, err := messages.Codec{}.DecodeResponse([]byte(`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + call + `],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`))

@@ -11,11 +11,16 @@ import (
 	"github.com/genway/genway/test/cases/transcript"
 )
 
-// Case T55: a letter whose surrogate pair is split between two events of a stream reaches callers of
+// Case T55: a letter whose surrogate pair, or whose bytes, are split between two events of a stream reaches callers of
 // each protocol as that letter, in texts and in arguments.
 func TestLettersSplitBetweenEvents(t *testing.T) {
+	t.Run("surrogates", func(t *testing.T) { splitLetters(t, `\ud83d`, `\ude00`) })
+	t.Run("bytes", func(t *testing.T) { splitLetters(t, "\xf0\x9f", "\x98\x80") })
+}
+
+func splitLetters(t *testing.T, first, second string) {
 	reply := answers.Text("xxxxxxabcdyyyyyy").Then(answers.Tool("call_1", "weather", `{"q":"abcdEFGH"}`))
-	split := strings.NewReplacer("abcd", `ab\ud83d\ude00cd`, `ab"`, `ab\ud83d"`, `"cd`, `"\ude00cd`)
+	split := strings.NewReplacer("abcd", "ab"+first+second+"cd", `ab"`, "ab"+first+`"`, `"cd`, `"`+second+"cd")
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
 			return // every byte passes
@@ -24,7 +29,7 @@ func TestLettersSplitBetweenEvents(t *testing.T) {
 		events := reply.Events(w.upstream)
 		for i, event := range events {
 			events[i] = split.Replace(event)
-			if strings.Contains(events[i], `\ud83d"`) {
+			if strings.Contains(events[i], first+`"`) {
 				halves++
 			}
 		}

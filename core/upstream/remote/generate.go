@@ -221,6 +221,9 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
 	if !u.speaks(req.GetWire()) {
 		var err error
+		if err = fit.Media(fitted, u.config.Protocol); err != nil {
+			return nil, nil, nil, err
+		}
 		if fitted, err = fit.Stops(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
 			return nil, nil, nil, err
 		}
