@@ -169,6 +169,9 @@ func callerToolsOf(tools []*genwayv1.Tool, protocol genwayv1.Protocol) map[int]*
 // vendor of another protocol fixes, and with calls of functions in place of calls of such tools: nothing of them
 // is lost. The result is the request itself where there is nothing to change.
 func CallerTools(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genwayv1.GenerateTextRequest {
+	if !slices.ContainsFunc(req.GetTools(), IsCallerTool) && !slices.ContainsFunc(req.GetMessages(), ofVendor) {
+		return req
+	}
 	functions := callerToolsOf(req.GetTools(), protocol)
 	tools, offered := codec.Rewritten(req.GetTools(), func(i int, t *genwayv1.Tool) *genwayv1.Tool { return functions[i].function(t) })
 	calls := callerHistory{protocol: protocol}

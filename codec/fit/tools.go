@@ -17,6 +17,9 @@ import (
 
 // Request is Unframed, Unplaced, Loaded, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	if err := checkCompaction(req, protocol); err != nil {
+		return nil, err
+	}
 	req = Unframed(req, protocol)
 	Unplaced(req, protocol, losses)
 	req, err := Tools(Loaded(req, protocol), protocol, losses)
@@ -107,11 +110,16 @@ func Loaded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genw
 		case !loaded[t.GetFunction().GetName()]:
 			return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: messages, Type: notLoaded}}}
 		}
-		own := codec.Shared(t)
-		own.NativeFields = slices.DeleteFunc(slices.Clone(t.GetNativeFields()), func(f *genwayv1.NativeField) bool { return f.GetName() == deferLoading })
-		return own
+		return loadedTool(t)
 	})
 	return out
+}
+
+// loadedTool returns a tool that is not deferred any more.
+func loadedTool(t *genwayv1.Tool) *genwayv1.Tool {
+	own := codec.Shared(t)
+	own.NativeFields = slices.DeleteFunc(slices.Clone(t.GetNativeFields()), func(f *genwayv1.NativeField) bool { return f.GetName() == deferLoading })
+	return own
 }
 
 func isDeferred(t *genwayv1.Tool) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/call"
@@ -34,6 +35,9 @@ type attempt struct {
 // shared, since upstreams do not change requests.
 func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
 	asked := codec.Shared(req)
+	if a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && !a.speaks(req) {
+		asked = codec.Shared(fit.Updates(asked, a.Protocol)) // for overrides and the catalogue, which bear on settings
+	}
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
 	// All others are asked for a summary by the last message.

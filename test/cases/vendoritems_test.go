@@ -30,6 +30,7 @@ func vendorCases() []Case {
 		{"X51", "tools that the caller runs and whose schemas its vendor fixes (bash, text_editor, memory; apply_patch, shell, local_shell) are functions elsewhere, and their calls and results are the caller's own items, streamed as unary", callerTools},
 		{"X52", "deferred tools of messages are offered elsewhere once a tool_reference, a call or the choice names them; none is lost, and all are offered where the vendor was to find them", deferredTools},
 		{"X53", "the billing line of Claude Code's system text goes to upstreams of messages alone, and is no loss elsewhere", billingLines},
+		{"X54", "what a conversation says of its own settings (configuration_update of responses, output_config, tool_addition and tool_removal of a system turn of messages) is the request's elsewhere; a summary that is asked for in place of an answer is refused by name", changedSettings},
 		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
 		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
 	}
@@ -417,6 +418,36 @@ func billingLines(t *testing.T) {
 	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
 		if seen := string(w.sees(t, requests.Body(w.caller, []string{`"system":"` + line + `"`}, requests.User(w.caller, line))).Raw); strings.Count(seen, "billing") != 1 {
 			t.Errorf("the upstream sees %s", seen)
+		}
+	})
+}
+
+// changedSettings are said in the conversation.
+func changedSettings(t *testing.T) {
+	efforts := map[harness.Protocol]string{harness.Chat: "reasoning_effort", harness.Responses: "reasoning.effort", harness.Messages: "output_config.effort", harness.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel"}
+	said := map[harness.Protocol]string{
+		harness.Responses: `{"input":[{"role":"user","content":"hi"},{"type":"configuration_update","reasoning":{"effort":"high"}},{"role":"user","content":"go"},{"type":"configuration_update","reasoning":{"effort":"low"}}]}`,
+		harness.Messages:  `{"max_tokens":9000,"tools":[{"name":"old","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"hi"},{"role":"system","output_config":{"effort":"low"},"content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"old"}},{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"new","input_schema":{"type":"object"}}}}]}]}`,
+	}
+	for caller, body := range said {
+		everyWay(t, only(caller), others(caller), func(t *testing.T, w way) {
+			if lost := w.lost(t, body); strings.Contains(lost, "input") || strings.Contains(lost, "messages[") {
+				t.Errorf("lost %q", lost)
+			}
+			seen := parse(t, w.Upstream(w.upstream).Last(t).Body)
+			if got := seen.At(efforts[w.upstream]).Text(); !strings.EqualFold(got, "low") {
+				t.Errorf("the effort is %q: %s", got, seen.Raw)
+			}
+			if caller == harness.Messages && (!strings.Contains(string(seen.Raw), `"name":"new"`) || strings.Contains(string(seen.Raw), `"name":"old"`)) {
+				t.Errorf("the upstream sees %s", seen.Raw)
+			}
+		})
+	}
+	// An ordinary answer in place of a summary would be another thing.
+	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
+		a := w.ask(requests.Body(w.caller, []string{`"compaction":{"type":"summarize"}`}, requests.User(w.caller, "hi")))
+		if message := errorMessage(w.caller, a); a.Status != http.StatusBadRequest || !strings.Contains(message, "compaction") || len(w.Upstream(w.upstream).Requests()) != 0 {
+			t.Errorf("status %d: %s", a.Status, a.Body)
 		}
 	})
 }

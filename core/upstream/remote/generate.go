@@ -248,7 +248,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := codec.Shared(req)
 	if !own {
-		out = codec.Shared(fit.CallerTools(out, u.config.Protocol))
+		out = codec.Shared(fit.CallerTools(fit.Updates(out, u.config.Protocol), u.config.Protocol))
 	}
 	out.Messages = u.ownSeals(gatherResults(out.GetMessages()), losses)
 	out = fit.Signed(out, u.protocol.Upstream.Fit, losses)
