@@ -114,6 +114,12 @@ func (e *writer) messages(messages []*genwayv1.Message, w *request) error {
 		if len(c.Parts) == 0 && len(c.Extra) == 0 {
 			continue
 		}
+		if last := len(w.Contents) - 1; last >= 0 && c.Role == "model" && w.Contents[last].Role == "model" && len(c.Extra) == 0 &&
+			messages[i-1].Role != genwayv1.Role_ROLE_ASSISTANT {
+			// What was between them is not written here, and the vendor refuses calls after a turn of the model.
+			w.Contents[last].Parts = append(w.Contents[last].Parts, c.Parts...)
+			continue
+		}
 		w.Contents = append(w.Contents, *c)
 	}
 	w.Contents = results.flush(w.Contents)

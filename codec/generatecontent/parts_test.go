@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/generatecontent"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 )
@@ -63,5 +66,28 @@ func TestPiecesOfSound(t *testing.T) {
 				t.Errorf("(-unary +stream):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Turns of the model are one where what was between them is not written: the vendor refuses calls after a turn of the
+// model. Neighbours are left as they are.
+func TestTurnsOfTheModelMeet(t *testing.T) {
+	text := func(role genwayv1.Role, text string) *genwayv1.Message {
+		return &genwayv1.Message{Role: role, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}}}}
+	}
+	const model = genwayv1.Role_ROLE_ASSISTANT
+	for name, c := range map[string]struct {
+		messages []*genwayv1.Message
+		want     string
+	}{
+		"instructions between":  {[]*genwayv1.Message{text(model, "a"), text(genwayv1.Role_ROLE_SYSTEM, "s"), text(model, "b")}, `[{"role":"model","parts":[{"text":"a"},{"text":"b"}]}]`},
+		"an empty turn between": {[]*genwayv1.Message{text(model, "a"), {Role: genwayv1.Role_ROLE_USER}, text(model, "b")}, `[{"role":"model","parts":[{"text":"a"},{"text":"b"}]}]`},
+		"the user between":      {[]*genwayv1.Message{text(model, "a"), text(genwayv1.Role_ROLE_USER, "u"), text(model, "b")}, `[{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"text":"b"}]}]`},
+		"neighbours":            {[]*genwayv1.Message{text(model, "a"), text(model, "b")}, `[{"role":"model","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]}]`},
+	} {
+		body, err := generatecontent.Codec{}.EncodeRequest(&codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Messages: c.messages}}, &codec.Losses{})
+		if err != nil || !strings.Contains(string(body), `"contents":`+c.want) {
+			t.Errorf("%s: %s, %v", name, body, err)
+		}
 	}
 }

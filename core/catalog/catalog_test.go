@@ -219,6 +219,7 @@ func TestFitToModels(t *testing.T) {
 		},
 
 		{"prefill", "claude-opus-4-6", messages, `{"messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"a"}}]},{"role":"ROLE_ASSISTANT","parts":[{"text":{"text":"b"}}]}]}`, "", "", "messages[1]"},
+		{"prefill, instructions last", "claude-opus-4-6", messages, `{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"text":{"text":"b"}}]},{"role":"ROLE_SYSTEM","parts":[{"text":{"text":"c"}}]}]}`, "", "", "messages[0]"},
 		{"prefill, no text", "claude-opus-4-6", messages, `{"messages":[{"role":"ROLE_ASSISTANT"}]}`, `{"messages":[{"role":"ROLE_ASSISTANT"}]}`, "", ""},
 		{
 			"prefill, thinking", "claude-haiku-4-5", messages, `{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"text":{"text":"b"}}]}],"thinking":{"budgetTokens":2000}}`,

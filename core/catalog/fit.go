@@ -58,7 +58,7 @@ func (r *Row) refuse(req *genwayv1.GenerateTextRequest) error {
 	case schema && called && r.refuses(JSONWithTools) && slices.ContainsFunc(req.GetTools(), isFunction):
 		return fault.Unsupported("response_format", "response_format: the model this request is routed to takes no JSON schema together with functions")
 	case r.refuses(Prefill) && prefilled(req):
-		at := fmt.Sprintf("messages[%d]", len(req.GetMessages())-1)
+		at := fmt.Sprintf("messages[%d]", lastTurn(req))
 		return fault.Unsupported(at, "%s: the model this request is routed to does not continue an answer; the last message must not be the assistant's", at)
 	}
 	for _, wanted := range req.GetModalities() {
@@ -86,12 +86,22 @@ func isFunction(t *genwayv1.Tool) bool { return t.GetFunction() != nil || t.GetC
 // prefilled reports whether a conversation ends with text of the assistant's, which a model would
 // continue.
 func prefilled(req *genwayv1.GenerateTextRequest) bool {
-	messages := req.GetMessages()
-	if len(messages) == 0 || messages[len(messages)-1].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
+	at := lastTurn(req)
+	if at < 0 || req.GetMessages()[at].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
 		return false
 	}
-	parts := messages[len(messages)-1].GetParts()
+	parts := req.GetMessages()[at].GetParts()
 	return len(parts) > 0 && parts[len(parts)-1].GetText() != nil
+}
+
+// lastTurn returns the index of the last message that is no instruction, which vendors take apart from the
+// conversation; -1 for none.
+func lastTurn(req *genwayv1.GenerateTextRequest) int {
+	at := len(req.GetMessages()) - 1
+	for at >= 0 && (req.GetMessages()[at].GetRole() == genwayv1.Role_ROLE_SYSTEM || req.GetMessages()[at].GetRole() == genwayv1.Role_ROLE_DEVELOPER) {
+		at--
+	}
+	return at
 }
 
 // modality is what a part is to a model; empty for text and what accompanies it.
