@@ -58,7 +58,7 @@ func readable(parts []*genwayv1.Part, path string) error {
 //
 // The result is the request itself where there is nothing to change.
 func History(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
-	h := history{protocol: protocol, losses: losses}
+	h := history{protocol: protocol, losses: losses, messages: req.GetMessages()}
 	messages, changed := codec.RewrittenParts(req.GetMessages(), func(i, j int, p *genwayv1.Part) *genwayv1.Part {
 		if call := p.GetToolCall(); call != nil {
 			delete(h.lost, call.GetId()) // used again
@@ -84,6 +84,7 @@ func History(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, loss
 type history struct {
 	protocol genwayv1.Protocol
 	losses   *codec.Losses
+	messages []*genwayv1.Message
 	// first is the path of the first part that was changed.
 	first string
 	// lost are the identifiers of calls that are not sent, so that their results cannot be
@@ -145,6 +146,31 @@ func (h *history) lose(o *genwayv1.OpaquePart) {
 	for _, name := range []string{"id", "call_id"} {
 		if id := member.Raw(member.Value(o.GetJson(), name)).String(); id != "" {
 			h.lost[id] = true
+		}
+	}
+	if o.GetType() == itemReference {
+		h.loseUncalled()
+	}
+}
+
+// itemReference is the type of an item of responses that stands for one of an earlier answer, by its identifier alone.
+const itemReference = "item_reference"
+
+// loseUncalled notes the results without a call in the conversation: their calls are what a reference stands for.
+func (h *history) loseUncalled() {
+	called := map[string]bool{}
+	for _, m := range h.messages {
+		for _, p := range m.GetParts() {
+			if call := p.GetToolCall(); call != nil {
+				called[call.GetId()] = true
+			}
+		}
+	}
+	for _, m := range h.messages {
+		for _, p := range m.GetParts() {
+			if r := p.GetToolResult(); r != nil && !called[r.GetToolCallId()] {
+				h.lost[r.GetToolCallId()] = true
+			}
 		}
 	}
 }

@@ -131,9 +131,30 @@ func breakdown(text, image, audio *int64) jsontext.Value {
 	return to.Text()
 }
 
+// sum is the total of the counts.
+func (w *usage) sum() integer {
+	return integer(codec.Sum(int64(w.PromptTokenCount), int64(w.CandidatesTokenCount), int64Value(w.ThoughtsTokenCount), int64Value(w.ToolUsePromptTokenCount)))
+}
+
+func int64Value(n *integer) int64 {
+	if n == nil {
+		return 0
+	}
+	return int64(*n)
+}
+
 // add merges the counts of a later frame: what it reports stands, what it leaves
-// out or returns as zero does not undo what was known (case U5).
+// out or returns as zero does not undo what was known (case U5), unless its counts sum to its total, which then says that
+// there is nothing else. An earlier total does not stay beside counts that exceed it.
 func (w *usage) add(later *usage) {
+	if later.TotalTokenCount > 0 && later.TotalTokenCount >= w.TotalTokenCount && later.sum() == later.TotalTokenCount {
+		w.ThoughtsTokenCount, w.ToolUsePromptTokenCount = nil, nil
+	}
+	defer func() {
+		if later.TotalTokenCount == 0 && w.sum() > w.TotalTokenCount {
+			w.TotalTokenCount = 0
+		}
+	}()
 	for _, c := range []struct{ have, more *integer }{
 		{&w.PromptTokenCount, &later.PromptTokenCount},
 		{&w.CandidatesTokenCount, &later.CandidatesTokenCount},

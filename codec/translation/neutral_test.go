@@ -359,3 +359,20 @@ func TestFilesOfGoogle(t *testing.T) {
 		t.Errorf("in a result: %v", err)
 	}
 }
+
+// A result whose call is behind a reference that is not known is sent as text: vendors refuse a result without its call.
+func TestReferencesLeaveNoOrphans(t *testing.T) {
+	const output = `{"type":"function_call_output","call_id":"call_1","output":"sunny"}`
+	for to, orphan := range map[string]string{"chat": `"role":"tool"`, "messages": `"tool_result"`, "generatecontent": `"functionResponse"`} {
+		for _, reference := range []string{`{"type":"item_reference","id":"fc_unknown"}`, `{"id":"fc_unknown"}`} {
+			got, losses, err := translate("responses", to, `{"model":"m","input":[{"role":"user","content":"a"},`+reference+`,`+output+`]}`)
+			if err != nil || strings.Contains(got, orphan) || !strings.Contains(got, "sunny") || len(losses) != 2 {
+				t.Errorf("%s: %s, losses %v, error %v", to, got, losses, err)
+			}
+			got, losses, err = translate("responses", to, `{"model":"m","input":[{"role":"user","content":"a"},`+reference+`,{"type":"function_call","call_id":"call_1","name":"f","arguments":"{}"},`+output+`]}`)
+			if err != nil || !strings.Contains(got, orphan) || len(losses) != 1 {
+				t.Errorf("%s with the call: %s, losses %v, error %v", to, got, losses, err)
+			}
+		}
+	}
+}
