@@ -130,6 +130,20 @@ func TestBreakpointsAreAdded(t *testing.T) {
 	}
 }
 
+// What is lost comes first and is whole, however many members there are and wherever in the body it is.
+func TestLossesComeFirst(t *testing.T) {
+	body := `{"model":"c","max_tokens":9,"messages":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("Hi. ", 500)+`"},`, 400) + `{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}],"top_k":4}`
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(body)})
+	if err != nil || !resp.GetTruncated() || len(resp.GetMembers()) != 500 {
+		t.Fatalf("%d members, truncated is %t, %v", len(resp.GetMembers()), resp.GetTruncated(), err)
+	}
+	for i, m := range resp.GetMembers() {
+		if (m.GetFate() == adminv1.Fate_FATE_LOST) != (i < 2) || i == 0 && m.GetPath() != "top_k" || i == 1 && m.GetPath() != "messages[400].content[0].cache_control" {
+			t.Errorf("member %d is %s, %v", i, m.GetPath(), m.GetFate())
+		}
+	}
+}
+
 // Each member is said to be what the upstream's body shows it to be.
 func TestExplain(t *testing.T) {
 	e := explainer(t)

@@ -542,9 +542,9 @@ func (n *node) marked(mark string) []byte {
 	return []byte(mark)
 }
 
-// within reports whether a path is a member, or below it.
-func within(path, member string) bool {
-	rest, ok := strings.CutPrefix(path, member)
+// within reports whether a path is another one, or below it.
+func within(path, of string) bool {
+	rest, ok := strings.CutPrefix(path, of)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
