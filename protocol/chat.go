@@ -24,7 +24,8 @@ var chatCompletions = Protocol{
 	Telemetry:     Telemetry{Provider: "openai", Operation: OperationChat},
 	Upstream: Upstream{
 		// FunctionDefinition.Name; stop: "up to 4".
-		Fit:          fit.Rules{Names: fit.NameRule{Longest: 64}, MaxStops: 4},
+		Fit: fit.Rules{Names: fit.NameRule{Longest: 64}, MaxStops: 4, Schemas: fit.StrictSchema, CallIDs: 40, NeedsJSON: true,
+			Bounds: fit.Bounds{Key: 64, Pairs: 16, Name: 64, Value: 512}},
 		AsksForUsage: true,
 		Listing:      listing.OpenAI,
 	},

@@ -28,7 +28,8 @@ var responsesProtocol = Protocol{
 	Telemetry:     Telemetry{Provider: "openai", Operation: OperationChat},
 	Upstream: Upstream{
 		// The vendor applies the names of its other protocol.
-		Fit: fit.Rules{Names: fit.NameRule{Longest: 64}, SealsReasoning: true},
+		Fit: fit.Rules{Names: fit.NameRule{Longest: 64}, SealsReasoning: true, Schemas: fit.StrictSchema, CallIDs: 64, NeedsJSON: true, Instructs: true,
+			Bounds: fit.Bounds{MinOutput: 16, Key: 64, Pairs: 16, Name: 64, Value: 512}},
 		// It looks up items by their identifiers, and has never seen one of ours.
 		Foreign:     responses.IsSyntheticPart,
 		StoresItems: true,

@@ -8,6 +8,11 @@
 // but the contract and the packages of codec.
 package fit
 
+import (
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
 // Rules are what the vendor of a protocol takes of a request that is translated for its
 // upstreams. The zero Rules take everything.
 type Rules struct {
@@ -23,6 +28,26 @@ type Rules struct {
 	SealsReasoning bool
 	// Signatures is the rule of the signatures of calls.
 	Signatures SignatureRule
+	// Schemas is the rule of the schemas of answers and functions.
+	Schemas SchemaRule
+	// CallIDs is how many bytes the identifier of a call has at most; 0 is any number.
+	CallIDs int
+	// JoinsTurns reports that the vendor refuses neighbouring turns of the model, and calls that no turn of the user
+	// comes before.
+	JoinsTurns bool
+	// NeedsJSON reports that the vendor refuses to answer in JSON where the conversation does not have that word.
+	// Instructs says that it does not count the system text that begins a conversation.
+	NeedsJSON, Instructs bool
+	// Bounds are those of settings.
+	Bounds Bounds
+}
+
+// Translated returns the request of a caller of another protocol as the vendor takes it: Turns, Signed, Reasoning, Texts,
+// MediaTypes, Schemas and Settings. What that loses is named in losses.
+func Translated(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
+	req = Signed(Turns(req, rules, losses), rules, losses)
+	req = MediaTypes(Texts(Reasoning(req, rules), rules, losses))
+	return Settings(Schemas(req, rules, losses), rules, losses)
 }
 
 // NameRule is what a vendor documents of the names of functions: letters, digits, _ and -,

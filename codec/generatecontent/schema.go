@@ -1,7 +1,6 @@
 package generatecontent
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 // some) stay as they are.
 func jsonSchema(raw jsontext.Value, param string) (string, error) {
 	var c schemaConverter
-	n, err := readSchema(raw)
+	n, err := member.ReadNode(raw)
 	if err == nil {
 		err = c.schema(n)
 	}
@@ -37,16 +36,16 @@ func (e schemaError) Error() string { return string(e) }
 // schemaMember is one member of a schema.
 type schemaMember struct {
 	name  string
-	value *schemaNode
+	value *member.Node
 }
 
 // schemaAliases are the snake_case spellings of the members of a schema.
 var schemaAliases = aliasTable("anyOf", "maxItems", "maxLength", "maxProperties", "minItems", "minLength",
 	"minProperties", "propertyOrdering")
 
-func (c *schemaConverter) schema(n *schemaNode) error {
-	if n.kind() == 't' || n.kind() == 'f' {
-		c.out = append(c.out, n.raw...) // JSON Schema's true and false
+func (c *schemaConverter) schema(n *member.Node) error {
+	if n.Kind() == 't' || n.Kind() == 'f' {
+		c.out = append(c.out, n.Raw...) // JSON Schema's true and false
 		return nil
 	}
 	members, err := objectMembers(n)
@@ -60,18 +59,18 @@ func (c *schemaConverter) schema(n *schemaNode) error {
 			m.name = to
 		}
 		switch {
-		case m.value.kind() == 'n' && m.name != "default" && m.name != "example":
+		case m.value.Kind() == 'n' && m.name != "default" && m.name != "example":
 			continue
 		case m.name == "nullable":
-			nullable = m.value.kind() == 't'
+			nullable = m.value.Kind() == 't'
 			continue
-		case m.name == "format" && string(m.value.raw) == `"enum"`:
+		case m.name == "format" && string(m.value.Raw) == `"enum"`:
 			continue
 		case m.name == "type":
-			if m.value = typeOf(m.value); m.value.kind() != '"' {
+			if m.value = typeOf(m.value); m.value.Kind() != '"' {
 				break
 			}
-			if kind = lower(m.value.raw); kind == "type_unspecified" {
+			if kind = lower(m.value.Raw); kind == "type_unspecified" {
 				continue
 			}
 			typed = true
@@ -84,7 +83,7 @@ func (c *schemaConverter) schema(n *schemaNode) error {
 			c.out = append(c.out, ',')
 		}
 		if m.name == "example" {
-			c.out = append(append(append(c.out, `"examples":[`...), m.value.raw...), ']')
+			c.out = append(append(append(c.out, `"examples":[`...), m.value.Raw...), ']')
 			continue
 		}
 		if c.out, err = jsontext.AppendQuote(c.out, m.name); err != nil {
@@ -105,8 +104,8 @@ func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bo
 	case "type":
 		return c.types(m.value, nullable)
 	case "enum":
-		return c.elements(m.value, func(v *schemaNode) error {
-			c.out = append(c.out, enumValue(v.raw, kind)...)
+		return c.elements(m.value, func(v *member.Node) error {
+			c.out = append(c.out, enumValue(v.Raw, kind)...)
 			return nil
 		}, nullable, "null")
 	case "anyOf", "oneOf":
@@ -120,24 +119,24 @@ func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bo
 	case "properties", "$defs", "defs", "definitions", "patternProperties":
 		return c.properties(m.value)
 	case "maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties", "maximum", "minimum":
-		c.out = append(c.out, number(m.value.raw)...)
+		c.out = append(c.out, number(m.value.Raw)...)
 		return nil
 	}
-	c.out = append(c.out, m.value.raw...)
+	c.out = append(c.out, m.value.Raw...)
 	return nil
 }
 
-func (c *schemaConverter) types(v *schemaNode, nullable bool) error {
-	if v.kind() == '[' {
-		return c.elements(v, func(t *schemaNode) error {
-			c.out = append(c.out, strings.ToLower(string(typeOf(t).raw))...)
+func (c *schemaConverter) types(v *member.Node, nullable bool) error {
+	if v.Kind() == '[' {
+		return c.elements(v, func(t *member.Node) error {
+			c.out = append(c.out, strings.ToLower(string(typeOf(t).Raw))...)
 			return nil
 		}, false, "")
 	}
-	if v.kind() != '"' {
+	if v.Kind() != '"' {
 		return schemaError("type must be a string")
 	}
-	if kind := strings.ToLower(string(v.raw)); nullable && kind != `"null"` {
+	if kind := strings.ToLower(string(v.Raw)); nullable && kind != `"null"` {
 		c.out = append(append(append(c.out, '['), kind...), `,"null"]`...)
 	} else {
 		c.out = append(c.out, kind...)
@@ -146,18 +145,18 @@ func (c *schemaConverter) types(v *schemaNode, nullable bool) error {
 }
 
 // elements writes a list, each element by write, and one more when more is set.
-func (c *schemaConverter) elements(v *schemaNode, write func(*schemaNode) error, more bool, last string) error {
-	if v.kind() != '[' {
+func (c *schemaConverter) elements(v *member.Node, write func(*member.Node) error, more bool, last string) error {
+	if v.Kind() != '[' {
 		return schemaError("a list is expected")
 	}
 	c.out = append(c.out, '[')
 	first, had := true, false
-	for _, element := range v.values {
+	for _, element := range v.Values {
 		if !first {
 			c.out = append(c.out, ',')
 		}
 		first = false
-		had = had || string(element.raw) == last
+		had = had || string(element.Raw) == last
 		if err := write(element); err != nil {
 			return err
 		}
@@ -174,7 +173,7 @@ func (c *schemaConverter) elements(v *schemaNode, write func(*schemaNode) error,
 
 // properties writes an object whose values are schemas and whose names are the
 // caller's.
-func (c *schemaConverter) properties(v *schemaNode) error {
+func (c *schemaConverter) properties(v *member.Node) error {
 	members, err := objectMembers(v)
 	if err != nil {
 		return err
@@ -200,21 +199,21 @@ func (c *schemaConverter) properties(v *schemaNode) error {
 var typeNumbers = []string{"type_unspecified", "string", "number", "integer", "boolean", "array", "object", "null"}
 
 // typeOf is the word for a type that is given by its number; an unknown number stays one.
-func typeOf(v *schemaNode) *schemaNode {
-	n, err := strconv.Atoi(string(v.raw))
+func typeOf(v *member.Node) *member.Node {
+	n, err := strconv.Atoi(string(v.Raw))
 	if err != nil || n < 0 || n >= len(typeNumbers) {
 		return v
 	}
-	return &schemaNode{raw: jsontext.Value(strconv.Quote(typeNumbers[n]))}
+	return &member.Node{Raw: jsontext.Value(strconv.Quote(typeNumbers[n]))}
 }
 
-func objectMembers(v *schemaNode) ([]schemaMember, error) {
-	if v.kind() != '{' {
+func objectMembers(v *member.Node) ([]schemaMember, error) {
+	if v.Kind() != '{' {
 		return nil, schemaError("an object is expected")
 	}
-	members := make([]schemaMember, len(v.values))
-	for i, value := range v.values {
-		members[i] = schemaMember{v.names[i], value}
+	members := make([]schemaMember, len(v.Values))
+	for i, value := range v.Values {
+		members[i] = schemaMember{v.Names[i], value}
 	}
 	return members, nil
 }
@@ -237,53 +236,6 @@ func number(v jsontext.Value) jsontext.Value {
 		return jsontext.Value(text)
 	}
 	return v
-}
-
-// schemaNode is a value within a schema. All of a schema is read once: schemas of any depth cost
-// what they are long.
-type schemaNode struct {
-	raw    jsontext.Value // as it stands in the schema
-	names  []string       // of an object's members
-	values []*schemaNode  // an object's members or an array's elements
-}
-
-func (n *schemaNode) kind() jsontext.Kind { return n.raw.Kind() }
-
-// readSchema reads a schema, which is not copied.
-func readSchema(raw jsontext.Value) (*schemaNode, error) {
-	return readNode(jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options()), raw)
-}
-
-// readNode reads the next value of a decoder of all.
-func readNode(d *jsontext.Decoder, all jsontext.Value) (*schemaNode, error) {
-	kind := d.PeekKind()
-	if kind != '{' && kind != '[' {
-		value, err := d.ReadValue()
-		end := d.InputOffset()
-		return &schemaNode{raw: all[end-int64(len(value)) : end]}, err
-	}
-	n := &schemaNode{}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	start := d.InputOffset() - 1
-	for d.PeekKind() != '}' && d.PeekKind() != ']' {
-		if kind == '{' {
-			name, err := d.ReadToken()
-			if err != nil {
-				return nil, err
-			}
-			n.names = append(n.names, name.String())
-		}
-		value, err := readNode(d, all)
-		if err != nil {
-			return nil, err
-		}
-		n.values = append(n.values, value)
-	}
-	_, err := d.ReadToken()
-	n.raw = all[start:d.InputOffset()]
-	return n, err
 }
 
 // The types of answers (SDK field GenerationConfig.ResponseMIMEType; text/x.enum

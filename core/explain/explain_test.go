@@ -88,7 +88,7 @@ func TestSettingsAreReadFromTheirTable(t *testing.T) {
 		to, body, path, arrives string
 		fate                    adminv1.Fate
 	}{
-		"one of two":    {"responses", hi + `"max_tokens":6,"max_completion_tokens":6}`, "max_tokens", "max_output_tokens", adminv1.Fate_FATE_MAPPED},
+		"one of two":    {"responses", hi + `"max_tokens":60,"max_completion_tokens":60}`, "max_tokens", "max_output_tokens", adminv1.Fate_FATE_MAPPED},
 		"a format":      {"messages", hi + `"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}`, "response_format.type", "output_config.format.type", adminv1.Fate_FATE_MAPPED},
 		"a strict one":  {"messages", hi + `"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}`, "response_format.json_schema.strict", "", adminv1.Fate_FATE_IMPLIED},
 		"its own words": {"responses", hi + `"reasoning_effort":"low"}`, "reasoning_effort", "reasoning.effort", adminv1.Fate_FATE_MAPPED},

@@ -24,6 +24,9 @@ func vendorRuleCases() []Case {
 		{"X24", "a responses upstream is asked for reasoning that the caller can bring back: sealed, and told as a summary", reasoningIsAsked},
 		{"X50", "cache: auto ends the tools and the last turns of translated requests to messages with breakpoints, at Bedrock and Vertex AI too; a caller's own are the only ones, and bodies of messages pass as they are", cachedPrefixes},
 		{"X23", "texts and stop sequences that the target's vendor rejects are left out and named, or refused by name", blankTexts},
+		{"X33", "schemas of answers and of strict tools are what the upstream's vendor takes: closed for messages, with its other constraints in the description, and not strict for OpenAI where its strict mode takes them not", vendorSchemas},
+		{"X34", "each call is sent with one result right behind it, under an identifier that the upstream's vendor takes; results without a call are sent as their text, and calls without a result with one that says so", vendorTurns},
+		{"X35", "settings are within the bounds of the upstream's vendor: a limit of tokens is raised, long identifiers are hashed, and JSON is asked for in words where it must be", vendorBounds},
 	}
 }
 
@@ -225,4 +228,124 @@ func cachedPrefixes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// formats are how callers of each protocol ask for an answer of a schema.
+var formats = map[harness.Protocol]string{
+	harness.Chat:            `"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":%s}}`,
+	harness.Responses:       `"text":{"format":{"type":"json_schema","name":"n","strict":true,"schema":%s}}`,
+	harness.Messages:        `"output_config":{"format":{"type":"json_schema","schema":%s}}`,
+	harness.GenerateContent: `"generationConfig":{"responseMimeType":"application/json","responseSchema":%s}`,
+}
+
+func vendorSchemas(t *testing.T) {
+	const constrained = `{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}`
+	everyWay(t, others(harness.Messages), only(harness.Messages), func(t *testing.T, w way) {
+		const closed = `{"type":"object","properties":{"n":{"type":"integer","description":"{minimum: 1}"}},"required":["n"],"additionalProperties":false}`
+		body := requests.Body(w.caller, []string{fmt.Sprintf(formats[w.caller], constrained), requests.Tools(w.caller, true, requests.Tool{Name: "a", Description: "d", Schema: constrained}, requests.Tool{Name: "b", Description: "d", Schema: `{}`})}, requests.User(w.caller, "hi"))
+		seen := w.sees(t, body)
+		seen.At("output_config.format.schema").Is(t, closed)
+		want := closed
+		if w.caller == harness.GenerateContent { // which has no strict tools
+			want = constrained
+		}
+		seen.At("tools[0].input_schema").Is(t, want)
+		if seen.At("tools[1].input_schema.type").Text() != "object" {
+			t.Errorf("a tool of any parameters is %s", seen.At("tools[1]").Raw)
+		}
+	})
+	everyWay(t, harness.Texts(), only(harness.Chat, harness.Responses), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		format, tool := "response_format.json_schema.strict", "tools[0].function.strict"
+		if w.upstream == harness.Responses {
+			format, tool = "text.format.strict", "tools[0].strict"
+		}
+		for schema, fits := range map[string]bool{constrained: false, strings.Replace(constrained, `"required"`, `"additionalProperties":false,"required"`, 1): true} {
+			body := requests.Body(w.caller, []string{fmt.Sprintf(formats[w.caller], schema), requests.Tools(w.caller, true, requests.Tool{Name: "a", Description: "d", Schema: schema})}, requests.User(w.caller, "hi"))
+			seen := w.sees(t, body)
+			if strict := string(seen.At(format).Raw); fits && strict == "false" || !fits && strict != "false" {
+				t.Errorf("the format of %s is strict: %q", schema, strict)
+			}
+			if strict := string(seen.At(tool).Raw); w.caller != harness.GenerateContent && (strict == "true") != fits {
+				t.Errorf("the tool of %s is strict: %q", schema, strict)
+			}
+		}
+	})
+	// Vertex AI's numbers are types.
+	w := way{Gateway: harness.New(t, harness.Config{}), caller: harness.GenerateContent, upstream: harness.Messages}
+	seen := w.sees(t, requests.Body(w.caller, []string{fmt.Sprintf(formats[w.caller], `{"type":6,"properties":{"a":{"type":1,"nullable":true}}}`)}, requests.User(w.caller, "hi")))
+	seen.At("output_config.format.schema").Is(t, `{"type":"object","properties":{"a":{"type":["string","null"]}},"additionalProperties":false}`)
+}
+
+// identifiersIn are where requests have the identifiers of a call and of its result.
+var identifiersIn = map[harness.Protocol][2]string{
+	harness.Chat:      {"messages[1].tool_calls[0].id", "messages[2].tool_call_id"},
+	harness.Responses: {"input[1].call_id", "input[2].call_id"},
+	harness.Messages:  {"messages[1].content[0].id", "messages[2].content[0].tool_use_id"},
+}
+
+func vendorTurns(t *testing.T) {
+	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		for _, id := range []string{strings.Repeat("long_", 20), "functions.weather:0", "call_1"} {
+			seen := w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{id, "weather", paris}), requests.Result(w.caller, id, "weather", "sun")))
+			call, result := seen.At(identifiersIn[w.upstream][0]).Text(), seen.At(identifiersIn[w.upstream][1]).Text()
+			if most := map[harness.Protocol]int{harness.Chat: 40, harness.Responses: 64, harness.Messages: 1000}[w.upstream]; call == "" || call != result || len(call) > most {
+				t.Errorf("%q is sent as %q and %q", id, call, result)
+			}
+		}
+	})
+	everyWay(t, others(harness.GenerateContent), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		orphan := requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Result(w.caller, "call_9", "weather", "rain"))
+		if lost := w.lost(t, orphan); !w.streamed && lost == "" {
+			t.Error("nothing is named")
+		}
+		if seen := string(w.Upstream(w.upstream).Last(t).Body); !strings.Contains(seen, "rain") || strings.Contains(seen, "call_9") {
+			t.Errorf("a result without its call: %s", seen)
+		}
+		twice := requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"call_1", "weather", paris}), requests.Result(w.caller, "call_1", "weather", "sun"), requests.Result(w.caller, "call_1", "weather", "rain"), requests.User(w.caller, "go"))
+		if seen := string(w.sees(t, twice).Raw); strings.Count(seen, "rain") != 1 || strings.Count(seen, "sun") != 1 || strings.Count(seen, `"call_1"`) > 2 {
+			t.Errorf("two results: %s", seen)
+		}
+		open := requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"call_1", "weather", paris}, [3]string{"call_2", "time", "{}"}), requests.Result(w.caller, "call_2", "time", "noon"))
+		if seen := string(w.sees(t, open).Raw); !strings.Contains(seen, "no result") {
+			t.Errorf("a call without a result: %s", seen)
+		}
+	})
+}
+
+func vendorBounds(t *testing.T) {
+	limits := map[harness.Protocol]string{harness.Chat: `"max_tokens":1`, harness.Messages: `"max_tokens":1`, harness.GenerateContent: `"generationConfig":{"maxOutputTokens":1}`}
+	everyWay(t, others(harness.Responses), only(harness.Responses), func(t *testing.T, w way) {
+		body := requests.Body(w.caller, []string{limits[w.caller]}, requests.User(w.caller, "hi"))
+		if w.caller == harness.Messages {
+			body = `{"messages":[{"role":"user","content":"hi"}],` + limits[w.caller] + `}`
+		}
+		if lost := w.lost(t, body); !w.streamed && !strings.Contains(strings.ToLower(lost), "max") {
+			t.Errorf("lost %q", lost)
+		}
+		parse(t, w.Responses.Last(t).Body).At("max_output_tokens").Is(t, "16")
+	})
+	everyWay(t, only(harness.GenerateContent), only(harness.Chat, harness.Responses), func(t *testing.T, w way) {
+		for text, asked := range map[string]bool{"hi": false, "a Json object": true} {
+			seen := string(w.sees(t, requests.Body(w.caller, []string{`"generationConfig":{"responseMimeType":"application/json"}`}, requests.User(w.caller, text))).Raw)
+			if strings.Contains(seen, "JSON") == asked {
+				t.Errorf("%q: %s", text, seen)
+			}
+		}
+	})
+	everyWay(t, only(harness.Chat), only(harness.Responses), func(t *testing.T, w way) {
+		key := strings.Repeat("session/", 20)
+		seen := w.sees(t, requests.Body(w.caller, []string{`"prompt_cache_key":"` + key + `","safety_identifier":"` + key + `"`}, requests.User(w.caller, "hi")))
+		if cached := seen.At("prompt_cache_key").Text(); len(cached) != 64 || cached != seen.At("safety_identifier").Text() {
+			t.Errorf("%s", seen.Raw)
+		}
+	})
 }

@@ -246,18 +246,16 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 // encodable is the request as the upstream's vendor takes it. A request of a caller of the same
 // protocol is left for the vendor to judge, but for calls whose signatures the upstream cannot read.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	out := codec.Shared(req)
+	out, rules := codec.Shared(req), u.protocol.Upstream.Fit
 	if !own {
 		out = codec.Shared(fit.CallerTools(fit.Updates(out, u.config.Protocol), u.config.Protocol))
 	}
 	out.Messages = u.ownSeals(gatherResults(out.GetMessages()), losses)
-	out = fit.Signed(out, u.protocol.Upstream.Fit, losses)
 	if own {
-		return out
+		return fit.Signed(out, rules, losses)
 	}
 	out = fit.Neutral(out, u.config.Protocol)
-	out = fit.Reasoning(u.names(out).Request(out), u.protocol.Upstream.Fit)
-	return fit.Texts(out, u.protocol.Upstream.Fit, losses)
+	return fit.Translated(u.names(out).Request(out), rules, losses)
 }
 
 // names maps the names of the tools of a request that is translated.
@@ -327,7 +325,7 @@ func (u *Upstream) foreign(s *genwayv1.Seal) bool {
 
 // gatherResults returns the messages with all results of one turn's tool calls in the message right
 // after it, in the order of the calls, however the caller's protocol distributes them: vendors refuse
-// results in separate turns (case T17). A call without a result gets none. The messages of the
+// results in separate turns (case T17). The messages of the
 // argument are not changed.
 func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
 	var out []*genwayv1.Message
