@@ -197,7 +197,11 @@ func testItemsOfEntries(t *testing.T, database LedgerDatabase) {
 	left := entry(55)
 	left.Items = []ledger.Item{item(252, "left in a journal")}
 	other := begin(t, s.Ledger(), epoch())
-	if err := s.Ledger().(ledger.Recoverer).Recover(t.Context(), other, epoch(), []*ledger.Entry{left}); err != nil {
+	recoverer, ok := s.Ledger().(ledger.Recoverer)
+	if !ok {
+		t.Fatal("nothing can be recovered")
+	}
+	if err := recoverer.Recover(t.Context(), other, epoch(), []*ledger.Entry{left}); err != nil {
 		t.Error(err)
 	}
 	check()
