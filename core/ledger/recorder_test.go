@@ -345,12 +345,20 @@ func TestItemsAreWrittenWithTheirEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
 		store.fail = func(write int) (bool, bool) { return write == 1, write == 3 }
-		var reported []string
+		var mu sync.Mutex
+		var all []string
 		r := start(t, ledger.Config{Store: store, OnItems: func(items []ledger.Item) {
+			mu.Lock()
+			defer mu.Unlock()
 			for _, item := range items {
-				reported = append(reported, string(item.Sealed))
+				all = append(all, string(item.Sealed))
 			}
 		}})
+		reported := func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return strings.Join(all, ", ")
+		}
 		keep := func(record *ledger.Record, items ...string) {
 			for _, text := range items {
 				if !record.Keep([]ledger.Item{{Sealed: []byte(text)}}) {
@@ -368,19 +376,22 @@ func TestItemsAreWrittenWithTheirEntry(t *testing.T) {
 		}
 		<-time.After(21 * time.Millisecond)
 		synctest.Wait()
-		if len(reported) != 0 {
-			t.Errorf("%v are reported of a write that failed", reported)
+		if got := reported(); got != "" {
+			t.Errorf("%s are reported of a write that failed", got)
 		}
 		<-time.After(time.Second)
 		synctest.Wait()
-		if got := strings.Join(reported, ", "); got != "short 1, short 2" || len(store.rows[2].Items) != 2 {
-			t.Errorf("%s are reported, %d are written", got, len(store.rows[2].Items))
+		store.mu.Lock()
+		written := len(store.rows[2].Items)
+		store.mu.Unlock()
+		if got := reported(); got != "short 1, short 2" || written != 2 {
+			t.Errorf("%s are reported, %d are written", got, written)
 		}
 		keep(long, "long 2")
 		long.Settle(ledger.Result{Outcome: ledger.OK})
 		<-time.After(time.Second)
 		synctest.Wait()
-		if got := strings.Join(reported, ", "); got != "short 1, short 2, long 1, long 2" {
+		if got := reported(); got != "short 1, short 2, long 1, long 2" {
 			t.Errorf("%s are reported", got)
 		}
 		left := open(t, r, "left")
