@@ -242,7 +242,6 @@ func TestDefaultsThatDifferKeepTheirMeaning(t *testing.T) {
 		{"generatecontent", "generationConfig.imageConfig", `{"aspectRatio":"1:1"}`, "chat", "refused generationConfig.imageConfig"},
 		{"generatecontent", "generationConfig.audioTranscriptionConfig", "{}", "chat", "refused generationConfig.audioTranscriptionConfig"},
 		{"messages", "speed", `"fast"`, "chat", "lost speed"},
-		{"messages", "tools.defer_loading", "true", "chat", "lost tools[0].defer_loading"},
 	} {
 		got, losses, err := translate(c.from, c.to, with(t, c.from, c.at, c.value))
 		for _, l := range losses {
@@ -267,6 +266,8 @@ func TestNativeMembersAreNoticed(t *testing.T) {
 		for _, n := range c.Natives {
 			value := map[bool]string{true: "false", false: "true"}[n.Neutral == "true"]
 			switch {
+			case n.Name == "tools.defer_loading" && c.Codec == "messages":
+				continue // the tool is not offered before a result names it
 			case strings.HasPrefix(n.Neutral, "["):
 				value = `["other"]`
 			case strings.HasSuffix(n.Name, "responseMimeType"):
