@@ -119,7 +119,7 @@ func (t *tracing) members(ctx context.Context) ([]*adminv1.ExplainedMember, bool
 		}
 		others = append(others, t.added()...)
 	}
-	list := append(named, others...)
+	list := slices.Concat(named, others)
 	slices.SortStableFunc(list, func(a, b *adminv1.ExplainedMember) int { return first(a) - first(b) })
 	if len(list) > maxMembers {
 		return list[:maxMembers], true
