@@ -16,11 +16,12 @@ var (
 
 // schemas returns a schema with all schemas in it.
 func schemas(s value) []value {
-	if !s.isObject() {
+	object, ok := s.v.(map[string]any)
+	if !ok {
 		return nil
 	}
 	all := []value{s}
-	for _, name := range sorted(s.v.(map[string]any)) {
+	for _, name := range sorted(object) {
 		member := s.at(name)
 		switch {
 		case slices.Contains(schemaData, name):
