@@ -29,8 +29,8 @@ var (
 // claudeImages are the media types of images.
 var claudeImages = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// firstParty are members of betas that Claude has at its vendor alone.
-var firstParty = []string{"container", "context_hint", "diagnostics", "fallbacks", "mcp_servers", "speed", "tags", "thread"}
+// firstParty are members of betas that Claude has at its vendor alone, and whose loss changes no reply: of others a place says so itself.
+var firstParty = []string{"context_hint", "diagnostics", "fallbacks", "speed", "tags", "thread"}
 
 // claudeKeywords are what schemas of structured output and strict tools may not have.
 var claudeKeywords = []string{
