@@ -110,8 +110,8 @@ var texts = []Setting{
 		GenerateContent: lost("the target protocol lets the model call several tools at once"),
 	},
 	{
-		Field: "tool_choice", Neutral: `{"mode":"MODE_AUTO"}`,
-		Chat: byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
+		Field: "tool_choice", // auto has a word in each protocol, and is carried (case T13)
+		Chat:  byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
 		GenerateContent: byHand("toolConfig.functionCallingConfig"),
 	},
 	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},

@@ -127,25 +127,24 @@ func neutrals(c setting.Column) []tried {
 // documented are defaults of members that codecs read by hand, and forms that SDKs write.
 var documented = map[string][]tried{
 	"chat": {
-		{at: "tool_choice", nothing: []string{`"auto"`}}, {at: "parallel_tool_calls", nothing: []string{"true"}},
+		{at: "parallel_tool_calls", nothing: []string{"true"}},
 		{at: "response_format", nothing: []string{`{"type":"text"}`}}, {at: "stop", nothing: []string{`""`, "[]", `[""]`}},
-		{at: "tools.function.strict", nothing: []string{"false"}}, {at: "function_call", nothing: []string{`"auto"`}}, {at: "functions", nothing: []string{"[]"}},
+		{at: "tools.function.strict", nothing: []string{"false"}}, {at: "functions", nothing: []string{"[]"}},
 		{at: "reasoning_effort", nothing: []string{`""`}}, {at: "stream_options", nothing: []string{"{}"}}, {at: "stream", nothing: []string{"false"}},
 		{at: "tools.function.description", nothing: []string{`""`}}, {at: "messages.name", nothing: []string{`""`}},
 	},
 	"responses": {
-		{at: "tool_choice", nothing: []string{`"auto"`}}, {at: "parallel_tool_calls", nothing: []string{"true"}}, {at: "text", nothing: []string{"{}", `{"format":{"type":"text"}}`}},
+		{at: "parallel_tool_calls", nothing: []string{"true"}}, {at: "text", nothing: []string{"{}", `{"format":{"type":"text"}}`}},
 		{at: "reasoning", nothing: []string{"{}"}}, {at: "instructions", nothing: []string{`""`}}, {at: "stream", nothing: []string{"false"}}, {at: "stream_options.include_obfuscation", nothing: []string{"true"}},
 		{at: "tools.description", nothing: []string{`""`}}, {at: "include", nothing: []string{"[]", `["reasoning.encrypted_content"]`}},
 	},
 	"messages": {
-		{at: "tool_choice", nothing: []string{`{"type":"auto"}`, `{"type":"auto","disable_parallel_tool_use":false}`}},
 		{at: "system", nothing: []string{`""`, "[]"}}, {at: "metadata", nothing: []string{"{}", `{"user_id":null}`, `{"user_id":""}`}}, {at: "stream", nothing: []string{"false"}},
 		{at: "tools.strict", nothing: []string{"false"}}, {at: "tools.type", nothing: []string{`"custom"`}}, {at: "output_config", nothing: []string{"{}"}}, {at: "stop_sequences", nothing: []string{"[]", `[""]`}},
 		{at: "messages.content.title", nothing: []string{`""`}}, {at: "tools.description", nothing: []string{`""`}},
 	},
 	"generatecontent": {
-		{at: "toolConfig", nothing: []string{"{}", `{"functionCallingConfig":{}}`, `{"functionCallingConfig":{"mode":"AUTO"}}`, `{"functionCallingConfig":{"mode":"MODE_UNSPECIFIED"}}`}},
+		{at: "toolConfig", nothing: []string{"{}", `{"functionCallingConfig":{}}`, `{"functionCallingConfig":{"mode":"MODE_UNSPECIFIED"}}`}},
 		{at: "generationConfig.thinkingConfig", nothing: []string{"{}"}},
 		{at: "generationConfig.responseMimeType", nothing: []string{`"text/plain"`, `""`}}, {at: "generationConfig.candidateCount", nothing: []string{"1"}},
 		{at: "generationConfig.speechConfig", nothing: []string{"{}"}}, {at: "serviceTier", nothing: []string{`"unspecified"`}},
