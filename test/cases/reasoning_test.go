@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
@@ -31,6 +32,7 @@ func reasoningCases() []Case {
 		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
 		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
 		{"R10", "signatures and encrypted reasoning go back to the account that made them, in the protocol of every caller, and elsewhere are left out", reasoningOfAccounts},
+		{"R11", "what a model refuses is written to it in a form that it takes, else left out and named, else refused by name: how it is asked to think, sampling beside it, a call that is demanded, a schema beside functions; strict refuses what would be named", modelRules},
 	}
 }
 
@@ -404,5 +406,90 @@ func secondTurns(t *testing.T, vendor accountsOf, caller harness.Protocol, strea
 		if a.Header.Get("X-Genway-Lost")+a.Trailer.Get("X-Genway-Lost") == "" {
 			t.Error("nothing is named as lost")
 		}
+	}
+}
+
+// modelRules asks models of today for what they refuse, by their rows in the catalogue that ships.
+func modelRules(t *testing.T) {
+	const gemini = `"generationConfig":{"temperature":1,"topP":0.95,"topK":64,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":%d}}`
+	forced := requests.Tools(harness.Chat, false, weather) + "," + requests.Choice(harness.Chat, "weather")
+	for _, c := range []struct {
+		name             string
+		caller, upstream harness.Protocol
+		model, members   string
+		want             map[string]string // by path; empty is absent
+		lost, refused    string
+	}{
+		{
+			"Gemini CLI's own body", harness.GenerateContent, harness.Messages, "claude-sonnet-4-5", fmt.Sprintf(gemini, 8192),
+			map[string]string{"thinking.type": `"enabled"`, "thinking.budget_tokens": "8192", "temperature": "", "top_p": "0.95", "top_k": ""}, "generationConfig.topK", "",
+		},
+		{
+			"a model that decides itself, asked for a budget", harness.GenerateContent, harness.Messages, "claude-sonnet-4-5", fmt.Sprintf(gemini, -1),
+			map[string]string{"thinking.type": `"enabled"`, "thinking.budget_tokens": "8192"}, "thinking.mode generationConfig.topK", "",
+		},
+		{
+			"Codex' reasoning", harness.Responses, harness.Messages, "claude-haiku-4-5", `"max_output_tokens":32000,"reasoning":{"effort":"medium","summary":"auto"}`,
+			map[string]string{"thinking.type": `"enabled"`, "thinking.budget_tokens": "8192", "output_config": ""}, "reasoning.effort", "",
+		},
+		{
+			"no room for thinking", harness.Responses, harness.Messages, "claude-haiku-4-5", `"max_output_tokens":1024,"reasoning":{"summary":"auto"}`,
+			map[string]string{"thinking.type": `"disabled"`}, "reasoning", "",
+		},
+		{
+			"sampling that a model refuses while it reasons", harness.Chat, harness.Responses, "gpt-6.1-terra", `"temperature":0.5,"reasoning_effort":"minimal"`,
+			map[string]string{"temperature": "", "reasoning.effort": `"low"`}, "reasoning_effort temperature", "",
+		},
+		{
+			"the same, asked not to", harness.Chat, harness.Responses, "gpt-6.1-terra", `"temperature":0.5,"reasoning_effort":"none"`,
+			map[string]string{"temperature": "0.5", "reasoning.effort": `"none"`}, "", "",
+		},
+		{
+			"a budget above the largest", harness.Messages, harness.GenerateContent, "gemini-2.5-flash", `"thinking":{"type":"enabled","budget_tokens":60000}`,
+			map[string]string{"generationConfig.thinkingConfig.thinkingBudget": "24576"}, "thinking.budget_tokens", "",
+		},
+		{
+			"a call that cannot be demanded", harness.Chat, harness.Messages, "claude-opus-5-5", forced,
+			map[string]string{"tool_choice.type": `"auto"`, "tools[0].name": `"weather"`}, "tool_choice", "",
+		},
+		{
+			"a call that is demanded, thinking", harness.Chat, harness.Messages, "claude-sonnet-4-5", forced + `,"reasoning_effort":"low"`,
+			map[string]string{"tool_choice.type": `"tool"`, "thinking.type": `"disabled"`}, "reasoning_effort", "",
+		},
+		{
+			"a schema beside functions", harness.Chat, harness.GenerateContent, "gemini-2.5-pro",
+			requests.Tools(harness.Chat, false, weather) + `,"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object"}}}`, nil, "", "response_format",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body := requests.Body(c.caller, []string{c.members}, requests.User(c.caller, "hi"))
+			for _, strict := range []bool{false, true} {
+				g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
+					target := route.Target{Name: "u", Upstream: all, Protocol: protocols[c.upstream], Model: string(c.upstream) + "/" + c.model, Catalog: catalog.Shipped()}
+					return route.New([]route.Route{{Model: "m", Strict: strict, Targets: []route.Target{target}}})
+				}})
+				for _, streamed := range []bool{false, true} {
+					g.Upstream(c.upstream).Answer(answers.Text("fine").Answer(c.upstream, streamed))
+					a := g.Call(harness.CallOf(c.caller, "m", body, streamed))
+					if strict && c.lost != "" || c.refused != "" {
+						if named := c.refused; a.Status != 400 || !strings.Contains(string(a.Body), named) {
+							t.Errorf("strict %t: status %d: %s, want 400 for %s", strict, a.Status, a.Body, named)
+						}
+						continue
+					}
+					if lost := a.Header.Get("X-Genway-Lost"); a.Status != 200 || strings.ReplaceAll(lost, ",", "") != c.lost {
+						t.Fatalf("strict %t: status %d, lost %q, want %q: %s", strict, a.Status, lost, c.lost, a.Body)
+					}
+					seen := parse(t, g.Upstream(c.upstream).Last(t).Body)
+					for path, want := range c.want {
+						if at := seen.At(path); want == "" {
+							at.Absent(t)
+						} else {
+							at.Is(t, want)
+						}
+					}
+				}
+			}
+		})
 	}
 }
