@@ -32,7 +32,7 @@ func reasoningCases() []Case {
 		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
 		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
 		{"R10", "signatures and encrypted reasoning go back to the account that made them, in the protocol of every caller, and elsewhere are left out", reasoningOfAccounts},
-		{"R11", "what a model refuses is written to it in a form that it takes, else left out and named, else refused by name: how it is asked to think, sampling beside it, a call that is demanded, a schema beside functions; strict refuses what would be named", modelRules},
+		{"R12", "what a model refuses is written to it in a form that it takes, else left out and named, else refused by name: how it is asked to think, sampling beside it, a call that is demanded, a schema beside functions; strict refuses what would be named", modelRules},
 	}
 }
 
@@ -426,7 +426,7 @@ func modelRules(t *testing.T) {
 		},
 		{
 			"a model that decides itself, asked for a budget", harness.GenerateContent, harness.Messages, "claude-sonnet-4-5", fmt.Sprintf(gemini, -1),
-			map[string]string{"thinking.type": `"enabled"`, "thinking.budget_tokens": "8192"}, "thinking.mode generationConfig.topK", "",
+			map[string]string{"thinking.type": `"enabled"`, "thinking.budget_tokens": "8192"}, "generationConfig.thinkingConfig generationConfig.topK", "",
 		},
 		{
 			"Codex' reasoning", harness.Responses, harness.Messages, "claude-haiku-4-5", `"max_output_tokens":32000,"reasoning":{"effort":"medium","summary":"auto"}`,
