@@ -2,7 +2,7 @@ package tokens
 
 import (
 	"bytes"
-	"compress/flate"
+	"compress/bzip2"
 	_ "embed" // the vocabulary
 	"encoding/binary"
 	"hash/maphash"
@@ -14,16 +14,16 @@ import (
 	"unicode/utf8"
 )
 
-// packed is o200k_base: deflated, each token by its length and its bytes, in the order
-// of ranks. As Go source it would be 6 MB of each binary.
+// packed is o200k_base, each token by its length and its bytes, in the order of ranks. By bzip2 it is 0.3 MB smaller than
+// deflated. As Go source it would be 6 MB of each binary.
 //
-//go:embed o200k.deflate
+//go:embed o200k.bz2
 var packed []byte
 
 const (
 	// tokenCount is how many tokens there are.
 	tokenCount = 199_998
-	// unpackedSize is the size of packed when it is inflated.
+	// unpackedSize is the size of packed when it is unpacked.
 	unpackedSize = 1_597_669
 )
 
@@ -83,7 +83,7 @@ func (v *vocabulary) add(token []byte) {
 
 func unpack(packed []byte) *vocabulary {
 	plain := make([]byte, unpackedSize)
-	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(packed)), plain); err != nil {
+	if _, err := io.ReadFull(bzip2.NewReader(bytes.NewReader(packed)), plain); err != nil {
 		panic("tokens: the vocabulary: " + err.Error()) // it is part of the binary
 	}
 	v := &vocabulary{
