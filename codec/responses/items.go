@@ -158,9 +158,9 @@ func IsSyntheticPart(p *genwayv1.Part) bool {
 	return IsSyntheticID(p.GetId()) || p.GetOpaque().GetProtocol() == protocol && hasSyntheticID(p.GetOpaque().GetJson())
 }
 
-// hasSyntheticID reports whether an item has such an identifier.
+// hasSyntheticID reports whether an item that is no reference has such an identifier.
 func hasSyntheticID(item []byte) bool {
-	return IsSyntheticID(unquote(member.Value(item, "id")))
+	return IsSyntheticID(unquote(member.Value(item, "id"))) && referenced(item) == ""
 }
 
 // mayBeSynthetic reports whether a string may be such an identifier, by where it would
