@@ -110,7 +110,7 @@ func TestCallerCalls(t *testing.T) {
 		other := codec.CallPart("look", arguments)
 		return &genwayv1.GenerateTextResponse{Id: "r", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{codec.TextPart("I run it."), call, other}}}}
 	}
-	for arguments, restored := range map[string]bool{`{"commands":["ls"]}`: true, `{}`: true, ` { } `: true, `{"commands":`: false, ``: false, `null`: false, `[]`: false, `{"timeout_ms":9007199254740993}`: true} {
+	for arguments, restored := range map[string]bool{`{"commands":["ls"]}`: true, `{}`: true, "{ }": true, `{"commands":`: false, ``: false, `null`: false, `[]`: false, `{"timeout_ms":9007199254740993}`: true} {
 		unary := answer(arguments)
 		fit.NewCallerCalls(tools, chat).Response(unary)
 		parts := unary.GetCandidates()[0].GetParts()

@@ -110,7 +110,6 @@ func calledIn(parts []*genwayv1.Part, id string) bool {
 	return slices.ContainsFunc(parts, func(p *genwayv1.Part) bool { return p.GetToolCall() != nil && p.GetToolCall().GetId() == id })
 }
 
-func isCall(p *genwayv1.Part) bool   { return p.GetToolCall() != nil }
 func isResult(p *genwayv1.Part) bool { return p.GetToolResult() != nil }
 
 // answers reports whether a part of a message is the result of a call.
@@ -272,7 +271,8 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 		return
 	}
 	to := codec.Shared(rest[first])
-	to.Parts = append(results, slices.DeleteFunc(slices.Clone(to.Parts), func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" })...)
+	kept := slices.DeleteFunc(slices.Clone(to.Parts), func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" })
+	to.Parts = slices.Concat(results, kept)
 	rest[first] = to
 	// System text in between does not separate the results from their calls.
 	t.out = append(append(t.out, to), rest[:first]...)

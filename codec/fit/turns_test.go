@@ -1,8 +1,8 @@
 package fit_test
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -148,7 +148,7 @@ func TestManyCalls(t *testing.T) {
 	calls, results := turn(model), turn(tool)
 	joined := []*genwayv1.Message{turn(user, codec.TextPart("hi"))}
 	for i := range 20000 {
-		id := fmt.Sprint(i)
+		id := strconv.Itoa(i)
 		calls.Parts, results.Parts = append(calls.Parts, called(id)), append(results.Parts, result(id))
 		joined = append(joined, turn(model, called(id)))
 	}

@@ -58,15 +58,27 @@ func with(t *testing.T, of, path string, value string) string {
 	return string(whole)
 }
 
+// consequences says what a translation loses, and for which member it is refused.
+func consequences(losses []*genwayv1.Loss, err error) string {
+	var text strings.Builder
+	for _, l := range losses {
+		text.WriteString(" lost " + l.GetMember())
+	}
+	if err != nil {
+		text.WriteString(" refused " + fault.From(err).Param)
+	}
+	return text.String()
+}
+
 // placeOf is where a protocol's bodies have a native member of the contract's path.
 func placeOf(of, name string) string {
-	switch {
-	case of == "generatecontent":
+	switch of {
+	case "generatecontent":
 		name = strings.NewReplacer("messages.parts.", "contents.parts.").Replace(name)
 		return strings.Replace(name, "tools.", "tools.functionDeclarations.", 1)
-	case of == "responses":
+	case "responses":
 		return strings.Replace(name, "thinking.", "reasoning.", 1)
-	case of == "messages":
+	case "messages":
 		return strings.Replace(name, "messages.parts.", "messages.content.", 1)
 	}
 	return name
@@ -243,12 +255,7 @@ func TestDefaultsThatDifferKeepTheirMeaning(t *testing.T) {
 		{"messages", "speed", `"fast"`, "chat", "lost speed"},
 	} {
 		got, losses, err := translate(c.from, c.to, with(t, c.from, c.at, c.value))
-		for _, l := range losses {
-			got += " lost " + l.GetMember()
-		}
-		if f := fault.From(err); err != nil {
-			got += " refused " + f.Param
-		}
+		got += consequences(losses, err)
 		if !strings.Contains(got, c.want) || c.want == "" && (err != nil || len(losses) > 0) {
 			t.Errorf("%s %s %s to %s: got %s, want %s", c.from, c.at, c.value, c.to, got, c.want)
 		}
@@ -316,12 +323,7 @@ func TestMembersThatAreNotRefused(t *testing.T) {
 		{"chat", document(`"document_url":7`), "messages", "refused messages[0].parts[0].opaque"},
 	} {
 		got, losses, err := translate(c.from, c.to, c.body)
-		for _, l := range losses {
-			got += " lost " + l.GetMember()
-		}
-		if f := fault.From(err); err != nil {
-			got += " refused " + f.Param
-		}
+		got += consequences(losses, err)
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s to %s: %s\ngot  %s\nwant %s", c.from, c.to, c.body, got, c.want)
 		}

@@ -37,17 +37,17 @@ func (r Row) Fit(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) 
 
 // refuses reports whether the model refuses a feature or a parameter at any time, whileThinking
 // while it thinks.
-func (r *Row) refuses(name string) bool { return slices.Contains(listOf(r.Refuses), name) }
+func (r Row) refuses(name string) bool { return slices.Contains(listOf(r.Refuses), name) }
 
-func (r *Row) whileThinking(name string) bool {
+func (r Row) whileThinking(name string) bool {
 	return slices.Contains(listOf(r.RefusesThinking), name)
 }
 
 // takes reports whether the model can be asked to think in a form.
-func (r *Row) takes(form string) bool { return slices.Contains(listOf(r.Thinking), form) }
+func (r Row) takes(form string) bool { return slices.Contains(listOf(r.Thinking), form) }
 
 // refuse names what the model cannot take and the answer depends on.
-func (r *Row) refuse(req *genwayv1.GenerateTextRequest) error {
+func (r Row) refuse(req *genwayv1.GenerateTextRequest) error {
 	called := len(req.GetTools()) > 0 && req.GetToolChoice().GetMode() != genwayv1.ToolChoice_MODE_NONE
 	schema := req.GetResponseFormat().GetKind() == genwayv1.ResponseFormat_KIND_JSON_SCHEMA
 	switch {

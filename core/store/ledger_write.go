@@ -191,7 +191,7 @@ var (
 	upsertArrays         = writeOfArrays(nil)
 	upsertArraysAndItems = writeOfArrays(func(next int) string {
 		return fmt.Sprintf(`, kept AS (
-			INSERT INTO items (id, sealed, expires) SELECT * FROM unnest($%d::bytea[], $%d::bytea[], $%d::bigint[])`, next, next+1, next+2) + replaceItem + `
+			INSERT INTO items (id, sealed, expires) SELECT id, sealed, expires FROM unnest($%d::bytea[], $%d::bytea[], $%d::bigint[]) AS item (id, sealed, expires)`, next, next+1, next+2) + replaceItem + `
 		)`
 	})
 )

@@ -220,8 +220,8 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	}
 	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
 	if !u.speaks(req.GetWire()) {
-		var err error
-		if err = fit.Media(fitted, u.config.Protocol); err != nil {
+		err := fit.Media(fitted, u.config.Protocol)
+		if err != nil {
 			return nil, nil, nil, err
 		}
 		if fitted, err = fit.Stops(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
