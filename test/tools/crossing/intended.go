@@ -6,6 +6,8 @@ import "strings"
 // pattern is "what -> protocol path: misfit".
 var intended = map[string]string{
 	"request -> chat $.messages[].reasoning_content: is unknown": "engines that reason want it back (cases R5, R8); others ignore it",
+	"agent -> generatecontent $.store: is unknown":               "a member of the API that the SDK's types lack (ai.google.dev/gemini-api/docs/logs-datasets)",
+	"sdk -> generatecontent $.store: is unknown":                 "a member of the API that the SDK's types lack (ai.google.dev/gemini-api/docs/logs-datasets)",
 	"answer -> messages $.content[].signature: is missing":       "no signature is made up for a caller (case R4)",
 	"stream -> messages $.content_block.signature: is missing":   "no signature is made up for a caller (case R4)",
 }
