@@ -242,7 +242,7 @@ func IsCallerTool(t *genwayv1.Tool) bool {
 // callerHistory is one pass over a conversation.
 type callerHistory struct {
 	protocol genwayv1.Protocol
-	// calls has the identifiers of the calls that were found, by those of their items and of the calls themselves.
+	// calls maps the identifier of an item, and of its call, to the identifier of the call.
 	calls map[string]string
 }
 

@@ -38,7 +38,7 @@ type Rules struct {
 	// NeedsJSON reports that the vendor refuses to answer in JSON where the conversation does not have that word.
 	// Instructs says that it does not count the system text that begins a conversation.
 	NeedsJSON, Instructs bool
-	// Bounds are those of settings.
+	// Bounds are what the vendor takes of settings.
 	Bounds Bounds
 }
 

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/setting"
@@ -16,13 +17,13 @@ import (
 type neutral struct {
 	// group is the message that the field is in, nil for the request itself.
 	group, field protoreflect.FieldDescriptor
-	// value is the neutral value; words are those of a list.
+	// value is the neutral value; words are the elements of a neutral list.
 	value protoreflect.Value
 	words []string
 }
 
-// neutrals are the settings that each protocol does without.
-var neutrals = func() map[genwayv1.Protocol][]neutral {
+// neutrals are the settings that each protocol does without. They are made for the first request that is translated.
+var neutrals = sync.OnceValue(func() map[genwayv1.Protocol][]neutral {
 	all := map[genwayv1.Protocol][]neutral{}
 	for _, c := range setting.Columns() {
 		for i := range c.Settings {
@@ -50,7 +51,7 @@ var neutrals = func() map[genwayv1.Protocol][]neutral {
 		}
 	}
 	return all
-}()
+})
 
 // holder is a new message of the kind that has the field.
 func holder(n neutral) protoreflect.Message {
@@ -66,7 +67,7 @@ func holder(n neutral) protoreflect.Message {
 // is the request itself if it has none.
 func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.GenerateTextRequest {
 	out := req
-	for _, n := range neutrals[to] {
+	for _, n := range neutrals()[to] {
 		m := out.ProtoReflect()
 		if n.group != nil {
 			if !m.Has(n.group) {

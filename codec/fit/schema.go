@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func Schemas(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losse
 		case !f.GetStrict():
 		case rules.Schemas == ClosedSchema && strict >= maxStrict:
 			fitted.Strict = nil
-			losses.Add(path+".strict", "the vendor takes at most 20 strict tools")
+			losses.Add(path+".strict", fmt.Sprintf("the vendor takes at most %d strict tools", maxStrict))
 		case rules.Schemas == ClosedSchema:
 			strict++
 			fitted.ParametersJson = closed(fitted.ParametersJson, path+".parameters_json", losses)
@@ -398,7 +399,7 @@ func (c *closing) types(types []string) {
 	c.w.StrsOpt("type", types)
 }
 
-// onlyReference returns the reference that a schema is: its own, or that of the one schema which it must meet.
+// onlyReference returns the $ref of a schema that is a reference, also as the only element of allOf; nil for other schemas.
 func onlyReference(n *member.Node) *member.Node {
 	if ref := n.Member("$ref"); ref != nil {
 		return ref

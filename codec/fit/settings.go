@@ -3,6 +3,7 @@ package fit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,7 +90,7 @@ func (f *fitting) metadata(b Bounds, losses *codec.Losses) {
 	}
 	if len(kept) < len(pairs) {
 		f.own().Metadata = kept
-		losses.Add("metadata", "the vendor takes at most 16 pairs, names of 64 and values of 512 characters")
+		losses.Add("metadata", fmt.Sprintf("the vendor takes at most %d pairs, names of %d and values of %d characters", b.Pairs, b.Name, b.Value))
 	}
 }
 

@@ -32,7 +32,7 @@ func (r SignatureRule) Unsigned() *genwayv1.Seal {
 }
 
 // Signed returns the request with a signature of the vendor's at the first call of each step of the conversation,
-// for a model that demands one: histories of other models have none, nor have those of clients that keep identifiers
+// for a model that demands one: histories of other models have no signatures, and some clients keep identifiers
 // alone. A call without one gets the value that the vendor documents (case R4). The vendor checks the current turn
 // only. Earlier turns get the value as well, so that a prompt begins as the one of the turn before it did, which
 // caches need. A signature of another vendor is named in losses.

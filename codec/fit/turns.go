@@ -20,10 +20,10 @@ import (
 //
 // Conversations that an upstream knows the beginning of stay as they are.
 func Turns(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	t := turning{rules: rules, losses: losses, messages: codec.Pair(req.GetMessages(), nil)}
 	if slices.ContainsFunc(req.GetNativeFields(), continues) {
 		return req
 	}
+	t := turning{rules: rules, losses: losses, messages: codec.Pair(req.GetMessages(), nil)}
 	if t.fits() {
 		return req
 	}
@@ -282,7 +282,7 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 // noResult is the result of a call that has none.
 const noResult = "The call has no result."
 
-// result gives a result to its call. One that has none, or one already, becomes its text.
+// result assigns a result to its call. A result without a call, or a further one of the same call, becomes its text.
 func (t *turning) result(p *genwayv1.Part, waiting map[string][]*openCall, path string) *genwayv1.Part {
 	id := p.GetToolResult().GetToolCallId()
 	for _, c := range waiting[id] {

@@ -110,7 +110,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Identifiers are as long as the vendor takes and unique, and results have those of their calls.
+// Identifiers are as long as the vendor takes and unique, and results have the identifiers of their calls.
 func TestIdentifiersOfCalls(t *testing.T) {
 	const user, model, tool = genwayv1.Role_ROLE_USER, genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_TOOL
 	long := strings.Repeat("x", 65)

@@ -26,7 +26,7 @@ func TestUpdates(t *testing.T) {
 		from   codec.Codec
 		body   string
 		effort string
-		// tools are the names of those offered, format the schema of the answer; texts are those of system turns.
+		// tools are the names of the tools offered, format is the schema of the answer, and texts are the system turns'.
 		tools, format, texts string
 		// left is the number of items that stay.
 		left int
