@@ -22,7 +22,7 @@ type neutral struct {
 	words []string
 }
 
-// neutrals are the settings that each protocol does without. They are made for the first request that is translated.
+// neutrals are the settings that each protocol does without. They are made when the first request is translated.
 var neutrals = sync.OnceValue(func() map[genwayv1.Protocol][]neutral {
 	all := map[genwayv1.Protocol][]neutral{}
 	for _, c := range setting.Columns() {

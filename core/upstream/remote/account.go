@@ -137,6 +137,7 @@ func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) 
 		}
 		if u.ownSeal(&own.ThoughtSignature, path+".thought_signature", losses) {
 			changed = true
+			// Of any model: fit.Signed, which comes after, knows only the models that surely demand one (case R10).
 			if own.ThoughtSignature == nil && p.GetToolCall() != nil {
 				own.ThoughtSignature = u.protocol.Upstream.Fit.Signatures.Unsigned()
 			}
