@@ -3,14 +3,12 @@
 package openapi_test
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/test/recorded"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tmaxmax/go-sse"
 )
@@ -29,42 +27,18 @@ func compiled(t *testing.T, pointer string) *jsonschema.Schema {
 // counting is the path of recordings that count tokens.
 const counting = "/v1/messages/count_tokens"
 
-// recorded is one recorded exchange of a vendor.
-type recorded struct {
-	ID       string          `json:"id"`
-	Protocol string          `json:"protocol"`
-	Status   int             `json:"status"`
-	Request  json.RawMessage `json:"request"`
-	Response json.RawMessage `json:"response"`
-	Events   string          `json:"response_sse"`
-}
-
 // What vendors were asked and what they answered, bodies, events and errors, the document allows:
 // the recordings of the file GENWAY_CORPUS.
 func TestRecorded(t *testing.T) {
-	file, err := os.Open(os.Getenv("GENWAY_CORPUS"))
+	all, err := recorded.Load(os.Getenv("GENWAY_CORPUS"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	text, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, 256<<20)
 	checked := map[string]int{}
-	for lines.Scan() {
-		var x recorded
-		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
-			t.Fatal(err)
-		}
-		for _, what := range x.check(t) {
+	for _, x := range all {
+		for _, what := range check(t, x) {
 			checked[what]++
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	t.Log(checked)
 	for _, what := range []string{"chat", "responses", "messages", "generatecontent"} {
@@ -77,7 +51,7 @@ func TestRecorded(t *testing.T) {
 }
 
 // check validates an exchange and says which parts of it there were.
-func (x recorded) check(t *testing.T) []string {
+func check(t *testing.T, x recorded.Exchange) []string {
 	t.Helper()
 	path := generating[x.Protocol].path
 	if x.Protocol == "count_tokens" {
@@ -94,12 +68,12 @@ func (x recorded) check(t *testing.T) []string {
 		return []string{x.Protocol + " error"}
 	}
 	validate(t, compiled(t, pathPointer(path, "/post/requestBody/content/application~1json/schema")), name+", a request", x.Request)
-	if x.Events == "" {
+	if x.ResponseSSE == "" {
 		validate(t, compiled(t, pathPointer(path, "/post/responses/200/content/application~1json/schema")), name+", an answer", x.Response)
 		return []string{x.Protocol + " request", x.Protocol + " answer"}
 	}
 	schema := compiled(t, pathPointer(path, "/post/responses/200/content/text~1event-stream/schema"))
-	for event, err := range sse.Read(strings.NewReader(x.Events), &sse.ReadConfig{MaxEventSize: 256 << 20}) {
+	for event, err := range sse.Read(strings.NewReader(x.ResponseSSE), &sse.ReadConfig{MaxEventSize: 256 << 20}) {
 		if err != nil || event.Data == "" || event.Data == "[DONE]" {
 			break // a recording that was cut ends within an event
 		}

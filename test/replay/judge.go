@@ -19,7 +19,7 @@ type answer struct {
 
 // ask sends a recorded request to the gateway, as a client of its protocol.
 func ask(ctx context.Context, client *http.Client, g *gateway, x exchange) (answer, error) {
-	path, err := x.target()
+	path, err := target(x)
 	if err != nil {
 		return answer{}, err
 	}
@@ -102,7 +102,7 @@ func (p place) refusals(x exchange, body []byte) []string {
 		return nil
 	}
 	at, _, _ := strings.Cut(p.name, "-")
-	for _, r := range strict.Judge(strict.Target{Place: at, Protocol: x.Protocol, Model: x.model()}, body) {
+	for _, r := range strict.Judge(strict.Target{Place: at, Protocol: x.Protocol, Model: x.Model()}, body) {
 		all = append(all, "refused by the place's rules: "+r.String())
 	}
 	return all

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/test/clouds"
+	"github.com/genway/genway/test/recorded"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	all, err := load(*corpus)
+	all, err := recorded.Load(*corpus)
 	switch {
 	case err != nil:
 	case *sticky:
@@ -54,7 +55,7 @@ func main() {
 func play(ctx context.Context, program string, all []exchange, out io.Writer) error {
 	left := map[string]int{}
 	for _, x := range all {
-		if why := x.leftOut(); why != "" {
+		if why := leftOut(x); why != "" {
 			left[why]++
 		}
 	}
@@ -129,7 +130,7 @@ func (p place) play(ctx context.Context, program string, all []exchange) (r repo
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	for _, x := range all {
-		if !slices.Contains(p.protocols, x.Protocol) || x.leftOut() != "" {
+		if !slices.Contains(p.protocols, x.Protocol) || leftOut(x) != "" {
 			continue
 		}
 		r.played++

@@ -145,7 +145,7 @@ var places = []place{
 		name: "bedrock-invoke", title: "`provider: bedrock`, `endpoint: invoke`", protocols: []string{"messages", "count_tokens"}, proof: signed, framed: true, refused: []string{"count_tokens"},
 		upstream: `kind: messages, provider: bedrock, endpoint: invoke, region: us-east-1, base_url: "http://{host}", auth: {aws: {access_key_id: AKIDEXAMPLE, secret_access_key: wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY}}`,
 		paths: func(x exchange) string {
-			path := "/model/" + url.QueryEscape(x.model()) + "/invoke"
+			path := "/model/" + url.QueryEscape(x.Model()) + "/invoke"
 			if x.Stream {
 				path += "-with-response-stream"
 			}
@@ -161,9 +161,9 @@ var places = []place{
 			case x.Protocol == "count_tokens":
 				return located + "anthropic/models/count-tokens:rawPredict"
 			case x.Stream:
-				return located + "anthropic/models/" + url.PathEscape(x.model()) + ":streamRawPredict"
+				return located + "anthropic/models/" + url.PathEscape(x.Model()) + ":streamRawPredict"
 			}
-			return located + "anthropic/models/" + url.PathEscape(x.model()) + ":rawPredict"
+			return located + "anthropic/models/" + url.PathEscape(x.Model()) + ":rawPredict"
 		},
 		changes: []change{modelLeaves, version("vertex-2023-10-16"), betasLeave},
 	},
@@ -171,7 +171,7 @@ var places = []place{
 		name: "vertex-generatecontent", title: "`provider: vertex`, kind generatecontent", protocols: []string{"generatecontent"}, proof: issued,
 		upstream: `kind: generatecontent, provider: vertex, project: my-project, region: us-east5, base_url: "http://{host}", auth: {google: {credentials_file: "{dir}/account.json"}}`,
 		paths: func(x exchange) string {
-			return located + "google/models/" + url.PathEscape(x.model()) + ":" + x.method()
+			return located + "google/models/" + url.PathEscape(x.Model()) + ":" + method(x)
 		},
 	},
 	{

@@ -33,7 +33,7 @@ type detail struct {
 
 // counts returns what a recorded answer says, of a stream what the last event says that says it.
 // It is zero for an answer without usage.
-func (x exchange) counts() counted {
+func counts(x exchange) counted {
 	bodies := [][]byte{x.Response}
 	for _, e := range events(x.ResponseSSE) {
 		bodies = append(bodies, []byte(e.data))
@@ -90,7 +90,7 @@ func sessions(all []exchange) [][]counted {
 	for _, x := range all {
 		source, number, _ := cutLast(x.Source, "#")
 		n, err := strconv.Atoi(number)
-		if c := x.counts(); err == nil && x.Status == http.StatusOK && c.input > 0 {
+		if c := counts(x); err == nil && x.Status == http.StatusOK && c.input > 0 {
 			bySource[source] = append(bySource[source], step{n, c})
 		}
 	}

@@ -18,7 +18,7 @@ func TestCounts(t *testing.T) {
 		"stream":          {exchange{Protocol: "messages", Response: json.RawMessage(`null`), ResponseSSE: "data: {\"message\":{\"usage\":{\"input_tokens\":1,\"cache_read_input_tokens\":7}}}\n\ndata: {\"usage\":{\"output_tokens\":3}}\n\n"}, counted{8, 7}},
 		"none":            {exchange{Protocol: "chat", Response: json.RawMessage(`{}`), ResponseSSE: "data: [DONE]\n\n"}, counted{}},
 	} {
-		if got := test.x.counts(); got != test.want {
+		if got := counts(test.x); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}

@@ -40,7 +40,7 @@ func request(r *row, x exchange, here, there protocol) *codec.Request {
 		return plain
 	}
 	if asked.Model == "" {
-		asked.Model = x.model()
+		asked.Model = x.Model()
 	}
 	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
 	r.judged(x, asked, r.vendors[r.to])
@@ -85,7 +85,7 @@ func answer(r *row, x exchange, here, there protocol, asked *codec.Request) {
 
 // stream crosses a streamed answer.
 func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
-	frames := x.frames()
+	frames := framesOf(x)
 	var losses codec.Losses
 	decoder := here.codec.NewStreamDecoder()
 	encoder := there.codec.NewStreamEncoder(codec.Answer{Request: asked, Losses: &losses})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/genway/genway/test/recorded"
 )
 
 func main() {
@@ -46,7 +48,7 @@ func begin(path, captures string) (r *report, corpus, captured []exchange, err e
 		corpus, err = load(path)
 	}
 	if err == nil && captures != "" {
-		captured, err = loadCaptures(captures)
+		captured, err = recorded.LoadCaptures(captures)
 	}
 	return r, corpus, captured, err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,12 +137,7 @@ func (r *report) accepted(x exchange) {
 	if x.Status != http.StatusOK || !ownHosts.MatchString(x.Host) {
 		return
 	}
-	model := x.model()
-	if model == "" {
-		var asked struct{ Model string }
-		_ = json.Unmarshal(x.Request, &asked) // the vendor has read it
-		model = asked.Model
-	}
+	model := x.Model()
 	row := r.row("recorded", x.Protocol, "its vendor")
 	refusals := strict.Judge(strict.Target{Protocol: x.Protocol, Model: model}, x.Request)
 	for _, refusal := range refusals {
