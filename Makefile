@@ -332,18 +332,23 @@ captures: ## Replay requests of real clients (CAPTURES=DIR)
 		|| { echo "captures: TestCaptures did not pass" >&2; exit 1; }
 
 .PHONY: replay
-replay: ## Play recorded exchanges through a gateway, and through places (REPLAY=DIR CORPUS=FILE)
+replay: ## Play recorded exchanges in their own protocols through a gateway, and through places; crossing translates them (REPLAY=DIR CORPUS=FILE)
 	@if [ ! -d "$(REPLAY)" ] || [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no replay program at $(REPLAY) or no corpus at $(CORPUS); name them with REPLAY=DIR CORPUS=FILE" >&2; exit 0; \
 	fi; \
 	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) test/scripts/replay
 
 .PHONY: crossing
-crossing: ## Carry recorded exchanges across protocols, judged by SDKs and the vendors' rules (CORPUS=FILE, CAPTURES=DIR)
+crossing: ## Carry recorded exchanges across protocols, judged by SDKs, the vendors' rules and the X-ray (CORPUS=FILE, CAPTURES=DIR)
 	@if [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no corpus at $(CORPUS); name it with CORPUS=FILE" >&2; exit 0; \
 	fi; \
-	$(GO) test -C test/tools/crossing . && $(GO) run -C test/tools/crossing . -corpus $(abspath $(CORPUS)) -captures "$(abspath $(wildcard $(CAPTURES)))"
+	captures="$(abspath $(wildcard $(CAPTURES)))"; \
+	[ -n "$$captures" ] || echo "SKIPPED: no captures at $(CAPTURES); name their folder with CAPTURES=DIR" >&2; \
+	$(GO) test -C test/tools/crossing .; \
+	GENWAY_CORPUS=$(abspath $(CORPUS)) GENWAY_CAPTURES="$$captures" \
+		$(GO) test -count=1 -v -run='^TestCases$$/^X112$$' ./test/cases | sed -e '/^ *=== /d' -e '/^ *--- PASS/d'; \
+	$(GO) run -C test/tools/crossing . -corpus $(abspath $(CORPUS)) -captures "$$captures"
 
 .PHONY: openresponses
 openresponses: ## Run the compliance suite of Open Responses (OPENRESPONSES=DIR; needs npm)
