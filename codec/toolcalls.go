@@ -216,12 +216,22 @@ const freeFormArgument = "input"
 // format of the text, which no such upstream enforces, is its description.
 func FreeFormSchema(c *genwayv1.CustomTool) string {
 	description := "The input as plain text."
-	if c.GetFormatJson() != "" {
-		description = "The input as plain text, of this format: " + c.GetFormatJson()
+	if format := InputFormat(c); format != "" {
+		description = "The input as plain text, of this format: " + format
 	}
 	quoted, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(description, "\uFFFD"))
 	return `{"type":"object","properties":{"` + freeFormArgument + `":{"type":"string","description":` + string(quoted) +
 		`}},"required":["` + freeFormArgument + `"],"additionalProperties":false}`
+}
+
+// InputFormat returns the format that the input of a custom tool must have, as JSON text; empty for plain text, also where
+// the tool says so ({"type":"text"}).
+func InputFormat(c *genwayv1.CustomTool) string {
+	var format map[string]string
+	if json.Unmarshal([]byte(c.GetFormatJson()), &format) == nil && len(format) == 1 && format["type"] == "text" {
+		return ""
+	}
+	return c.GetFormatJson()
 }
 
 // FreeFormArguments are the arguments that stand for the text.

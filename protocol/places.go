@@ -58,18 +58,32 @@ func (n *Names) trace() map[string]place {
 		t.message(member.Index("messages", i), m)
 	}
 	for i, tool := range marked.GetTools() {
-		mark, around := markIn(tool.GetNativeFields())
-		if mark == "" {
-			mark = around // the deprecated functions of chat completions
-		}
-		if raw := tool.GetHosted().GetJson(); mark == "" && raw != nil {
-			mark = markOf(raw)
-		}
-		if mark != "" {
-			t.found[member.Index("tools", i)] = place{path: mark}
-		}
+		t.tool(member.Index("tools", i), tool)
 	}
 	return t.found
+}
+
+// tool notes the place of a tool.
+func (t *tracer) tool(path string, tool *genwayv1.Tool) {
+	mark, around := t.markIn(path, tool.GetNativeFields())
+	if raw := tool.GetHosted().GetJson(); mark == "" && raw != nil {
+		mark = markOf(raw)
+		for i, list := 0, t.of.request["tools"]; mark == ""; i++ { // a member of an element that is no object
+			element, whole := t.follow(member.Index(list, i))
+			if !whole {
+				break
+			}
+			if known, whole := t.follow(member.Join(element, tool.GetHosted().GetType())); whole {
+				mark = known
+			}
+		}
+	}
+	if mark == "" {
+		mark = around // the deprecated functions of chat completions
+	}
+	if mark != "" {
+		t.found[path] = place{path: mark}
+	}
 }
 
 // tracer finds places.
@@ -115,14 +129,15 @@ func (t *tracer) mark(n *node, path, general string) {
 	t.marked = member.AppendQuote(append(member.AppendQuote(t.marked, markName), ':'), path)
 }
 
-// markIn finds the mark among native fields: the object's own, and the mark of an object around it, whose
-// members the fields hold under its name (message.genway_place).
-func markIn(fields []*genwayv1.NativeField) (own, around string) {
+// markIn finds the mark among the native fields of what has a path in the contract: the object's own, and the mark of
+// an object around it, whose members the fields hold under its name (message.genway_place). It notes the place of the latter.
+func (t *tracer) markIn(path string, fields []*genwayv1.NativeField) (own, around string) {
 	for _, f := range fields {
 		if f.GetName() == markName {
 			own = member.Raw(f.GetJson()).String()
-		} else if strings.HasSuffix(f.GetName(), "."+markName) {
+		} else if outer, ok := strings.CutSuffix(f.GetName(), "."+markName); ok {
 			around = member.Raw(f.GetJson()).String()
+			t.found[member.Join(path, outer)] = place{path: around}
 		}
 	}
 	return own, around
@@ -173,7 +188,7 @@ func kindOf(p *genwayv1.Part) string {
 }
 
 func (t *tracer) message(path string, m *genwayv1.Message) {
-	own, _ := markIn(m.GetNativeFields())
+	own, _ := t.markIn(path, m.GetNativeFields())
 	var within []string
 	for j, p := range m.GetParts() {
 		if mark := t.part(member.Within(path, ".parts", j), p); mark != "" {
@@ -205,7 +220,7 @@ func (t *tracer) message(path string, m *genwayv1.Message) {
 
 // part notes the places of a part and of those within it, and returns its mark.
 func (t *tracer) part(path string, p *genwayv1.Part) string {
-	mark, around := markIn(p.GetNativeFields())
+	mark, around := t.markIn(path, p.GetNativeFields())
 	if o := p.GetOpaque(); o != nil && mark == "" {
 		mark = markOf(o.GetJson())
 	}

@@ -62,7 +62,7 @@ func (d decoder) tool(t *tool, path string) (*genwayv1.Tool, error) {
 		}
 		c := &genwayv1.CustomTool{Name: t.Custom.Name, Description: t.Custom.Description}
 		if given(t.Custom.Format) {
-			c.FormatJson = member.Text(t.Custom.Format)
+			c.FormatJson = flatFormat(t.Custom.Format)
 		}
 		out = &genwayv1.Tool{Kind: &genwayv1.Tool_Custom{Custom: c}, NativeFields: member.NativesUnder(protocol, "custom.", t.Custom.Extra)}
 	default:
@@ -80,6 +80,64 @@ func (f *function) tool() *genwayv1.Tool {
 		out.ParametersJson = member.Text(f.Parameters)
 	}
 	return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: out}, NativeFields: member.NativesUnder(protocol, "function.", f.Extra)}
+}
+
+// grammar is the type of a format of custom tools. Its members are in an object of that name in this protocol
+// (ChatCompletionCustomToolCustomFormatGrammar), and beside the type in the contract, as in responses
+// (CustomToolInputFormatGrammar).
+const grammar = "grammar"
+
+// flatFormat returns a format of a custom tool as the contract has it.
+func flatFormat(raw jsontext.Value) string {
+	inner := member.Value(raw, grammar)
+	if member.Raw(member.Value(raw, "type")).String() != grammar || jsontext.Value(inner).Kind() != '{' {
+		return member.Text(raw)
+	}
+	return reformatted(raw, func(w *member.Writer, name string, value jsontext.Value) {
+		if name != grammar {
+			w.RawText(name, string(value))
+			return
+		}
+		_ = member.Walk(inner, func(name string, value jsontext.Value) bool { w.RawText(name, string(value)); return true }, member.Options())
+	})
+}
+
+// nestedFormat returns a format of a custom tool as this protocol has it.
+func nestedFormat(text string) string {
+	raw := []byte(text)
+	if member.Raw(member.Value(raw, "type")).String() != grammar || member.Value(raw, grammar) != nil {
+		return text
+	}
+	nested := false
+	return reformatted(raw, func(w *member.Writer, name string, value jsontext.Value) {
+		switch {
+		case name == "type":
+			w.RawText(name, string(value))
+		case !nested:
+			nested = true
+			w.Object(grammar)
+			_ = member.Walk(raw, func(name string, value jsontext.Value) bool {
+				if name != "type" {
+					w.RawText(name, string(value))
+				}
+				return true
+			}, member.Options())
+			w.End()
+		}
+	})
+}
+
+// reformatted writes an object by its members.
+func reformatted(raw jsontext.Value, write func(w *member.Writer, name string, value jsontext.Value)) string {
+	w := member.NewWriter(len(raw) + 16)
+	w.Begin()
+	err := member.Walk(raw, func(name string, value jsontext.Value) bool { write(w, name, value); return true }, member.Options())
+	w.End()
+	out, failed := w.Finish()
+	if err != nil || failed != nil {
+		return member.Text(raw)
+	}
+	return string(out)
 }
 
 // tools writes the tools into the request, in their order (T16).
@@ -118,14 +176,14 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 		out = tool{Type: "function", Function: f}
 	case *genwayv1.Tool_Custom:
 		if !e.dialect.Takes("tools.custom") {
-			if k.Custom.FormatJson != "" {
+			if codec.InputFormat(k.Custom) != "" {
 				e.lose(path + ".custom.format_json")
 			}
 			out = tool{Type: "function", Function: &function{Name: k.Custom.Name, Description: k.Custom.Description, Parameters: jsontext.Value(codec.FreeFormSchema(k.Custom))}}
 			break
 		}
 		c := &customTool{Name: k.Custom.Name, Description: k.Custom.Description, Extra: inner(t.NativeFields, "custom.")}
-		c.Format, err = jsonText(k.Custom.FormatJson, path+".custom.format_json")
+		c.Format, err = jsonText(nestedFormat(k.Custom.FormatJson), path+".custom.format_json")
 		out = tool{Type: "custom", Custom: c}
 	case *genwayv1.Tool_Hosted:
 		raw, err := jsonText(string(k.Hosted.Json), path+".hosted.json")

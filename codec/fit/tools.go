@@ -53,6 +53,11 @@ func Tools(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses
 			continue
 		}
 		losses.Add(member.Index("tools", i), "the upstream of this model has no such tool, so that it is not offered")
+		for _, f := range t.GetNativeFields() { // of a namespace, whose other tools are offered
+			if err := member.OmitNative(f, member.Index("tools", i), losses); err != nil {
+				return nil, err
+			}
+		}
 	}
 	choice := req.GetToolChoice()
 	switch {

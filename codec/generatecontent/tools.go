@@ -83,7 +83,7 @@ func encodeTools(tools []*genwayv1.Tool, losses *codec.Losses) (list[tool], erro
 		case *genwayv1.Tool_Hosted:
 			out = append(out, tool{raw: k.Hosted.GetJson()})
 		case *genwayv1.Tool_Custom:
-			if k.Custom.GetFormatJson() != "" {
+			if codec.InputFormat(k.Custom) != "" {
 				losses.Add(path+".custom.format_json", "the target protocol enforces no format of a tool's input")
 			}
 			f := &genwayv1.FunctionTool{Name: k.Custom.GetName(), Description: k.Custom.GetDescription(), ParametersJson: codec.FreeFormSchema(k.Custom)}

@@ -142,7 +142,7 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 	case *genwayv1.Tool_Hosted:
 		w.value(k.Hosted.Json, path+".hosted")
 	case *genwayv1.Tool_Custom:
-		if k.Custom.GetFormatJson() != "" {
+		if codec.InputFormat(k.Custom) != "" {
 			losses.Add(path+".custom.format_json", "the messages protocol enforces no format of a tool's input")
 		}
 		w.Begin()

@@ -18,6 +18,8 @@ import (
 const (
 	typeFunction = "function"
 	typeCustom   = "custom"
+	// strictAbsent marks a function without the member strict.
+	strictAbsent = "strict absent"
 )
 
 // decodeTools reads tool definitions. All but functions and custom tools are the
@@ -117,7 +119,7 @@ func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err er
 	if w.Strict == nil {
 		// Absent is strict here and lax in all other protocols, so that absence
 		// must be kept apart from theirs.
-		tool.NativeFields = append(tool.NativeFields, native("strict", []byte("null")))
+		tool.NativeFields = append(tool.NativeFields, member.Mark(protocol, strictAbsent))
 	}
 	tool.Kind = &genwayv1.Tool_Function{Function: function}
 	return tool, nil
@@ -201,7 +203,6 @@ func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.Nativ
 	if name == "" {
 		name = toolName(tool)
 	}
-	natives, lax := without(natives, "strict")
 	extra, err := member.Extra(protocol, natives, path, losses)
 	if err != nil {
 		return err
@@ -220,7 +221,7 @@ func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.Nativ
 		if err := encodeSchema(w, "parameters", f.ParametersJson, path+".function.parameters_json"); err != nil {
 			return err
 		}
-		if f.Strict != nil || lax == nil || answer {
+		if f.Strict != nil || answer || !member.Marked(protocol, natives, strictAbsent) {
 			w.Bool("strict", f.GetStrict())
 		}
 	case tool.GetCustom() != nil:
