@@ -12,7 +12,7 @@ import (
 
 // documentTag names the edition of the document to caches.
 var documentTag = sync.OnceValue(func() string {
-	sum := sha256.Sum256(openapi.Document)
+	sum := sha256.Sum256(openapi.Document())
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 })
 
@@ -26,6 +26,6 @@ func document(_ *Edge, w *answerWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(openapi.Document)))
-	_, _ = w.Write(openapi.Document)
+	h.Set("Content-Length", strconv.Itoa(len(openapi.Document())))
+	_, _ = w.Write(openapi.Document())
 }

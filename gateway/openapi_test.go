@@ -13,7 +13,7 @@ func TestOpenAPI(t *testing.T) {
 	e := serve(t, func(*gateway.Config) {})
 	got := e.do(t, http.MethodGet, openapi.Path, http.Header{}, "")
 	tag := got.header.Get("ETag")
-	if got.status != http.StatusOK || got.body != string(openapi.Document) || got.header.Get("Content-Type") != "application/json" || tag == "" {
+	if got.status != http.StatusOK || got.body != string(openapi.Document()) || got.header.Get("Content-Type") != "application/json" || tag == "" {
 		t.Errorf("%d %v, %d bytes", got.status, got.header, len(got.body))
 	}
 	for _, c := range []struct {

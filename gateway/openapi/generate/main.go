@@ -5,13 +5,16 @@
 //	generate [-check] DIRECTORY
 //
 // DIRECTORY is package openapi's. With -check nothing is written: the exit code is 1 if
-// openapi.json is not what generate would write.
+// openapi.json or openapi.json.gz is not what generate would write.
 package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -42,14 +45,47 @@ func run(dir string, check bool) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, "openapi.json")
+	file, packed := filepath.Join(dir, "openapi.json"), filepath.Join(dir, "openapi.json.gz")
 	if !check {
-		return os.WriteFile(file, document, 0o644) //nolint:gosec // it is source code
+		text, err := pack(document)
+		if err != nil {
+			return err
+		}
+		return errors.Join(os.WriteFile(file, document, 0o644), os.WriteFile(packed, text, 0o644)) //nolint:gosec // they are source code
 	}
 	if present, err := os.ReadFile(file); err != nil || !bytes.Equal(present, document) { //nolint:gosec // likewise
 		return fmt.Errorf("%s is stale: run make gen and commit it", file)
 	}
+	// Another release of Go may pack it otherwise.
+	if present, err := unpack(packed); err != nil || !bytes.Equal(present, document) {
+		return fmt.Errorf("%s is stale: run make gen and commit it", packed)
+	}
 	return nil
+}
+
+// pack compresses a document, as the products have it.
+func pack(document []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(document)
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), err
+}
+
+// unpack returns what a file has that was written by pack.
+func unpack(file string) ([]byte, error) {
+	packed, err := os.ReadFile(file) //nolint:gosec // it is source code
+	if err != nil {
+		return nil, err
+	}
+	text, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(text)
 }
 
 // generate returns the document.
