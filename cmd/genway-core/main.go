@@ -45,7 +45,7 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	log, written := c.Logger()
 	cli.UseForGRPC(log)
 	defer written()
-	cli.TuneMemory()
+	cli.TuneMemory(c.Debug != "")
 	listener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), conn.Close())
 	}
-	cli.TuneMemory()
+	cli.TuneMemory(c.Debug != "")
 	log.Info("edge is up", "version", cli.Version(), listener.Scheme(), listener.Addr().String(), "core", strings.Join(c.Core, ","))
 	ctx, release := cli.Delay(ctx, c.ShutdownDelay, log)
 	defer release()

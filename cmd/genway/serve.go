@@ -48,7 +48,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	log, written := c.Logger()
 	cli.UseForGRPC(log)
 	defer written()
-	cli.TuneMemory()
+	cli.TuneMemory(c.Debug != "")
 	grpcListener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err

@@ -263,6 +263,10 @@ func (g *Gate) dispatch(ctx context.Context, r rounds) {
 			if !ok {
 				return
 			}
+			select {
+			case <-g.asked: // meanwhile, by a request that serve finds
+			default:
+			}
 			last, again = g.serve(time.Now(), last, took)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -278,8 +279,12 @@ const roomy = 32 << 20
 // TuneMemory has the collector wait for a heap of at least that size; larger heaps are
 // collected when they have doubled. By itself Go would let them grow by the size of all
 // stacks as well, and the stacks of a thousand streams are half as large as their heap. It leaves the
-// choice to an operator who has set GOGC or GOMEMLIMIT.
-func TuneMemory() {
+// choice to an operator who has set GOGC or GOMEMLIMIT. Unless profiled, the process has no page that shows where memory
+// was allocated, and does not note it.
+func TuneMemory(profiled bool) {
+	if !profiled {
+		unprofiled()
+	}
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -289,6 +294,9 @@ func TuneMemory() {
 	t.tune()
 	t.again(new(cycle))
 }
+
+// unprofiled turns the profile of allocations off, which linking net/http/pprof has turned on.
+var unprofiled = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
 
 // tuner sets the collector's percentage again after each collection.
 type tuner struct {

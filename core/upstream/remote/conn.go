@@ -98,14 +98,15 @@ func (c *conn) Close() error {
 func (c *conn) end() { c.once.Do(func() { close(c.closed) }) }
 
 // dead reports whether the other side has closed the connection or has sent something unasked. It is
-// called while no call uses the connection.
-func (c *conn) dead() bool {
+// called while no call uses the connection. Without a look at the socket it reports what net/http, which
+// reads from idle connections, has noticed.
+func (c *conn) dead(look bool) bool {
 	select {
 	case <-c.closed:
 		return true
 	default:
 	}
-	if c.raw == nil {
+	if !look || c.raw == nil {
 		return false
 	}
 	c.at.Lock()
@@ -162,8 +163,8 @@ func (c atMost) Write(p []byte) (int, error) {
 // file avoids connections that are about to be closed, and finds out for as many requests as possible
 // that not one byte of them was sent:
 //
-//   - A pooled connection is examined before it is used. One that the other side has closed is
-//     refused, and net/http takes another.
+//   - A pooled connection that has been idle is examined before it is used. One that the other side has
+//     closed is refused, and net/http takes another.
 //   - A connection that was idle for almost as long as upstreams keep them is not used.
 //   - Until an upstream has proved that it keeps connections, a connection is watched for a moment
 //     after each answer, since upstreams that close connections do so right after the answer. After
@@ -251,7 +252,7 @@ func (a *answer) usable(c *conn, info httptrace.GotConnInfo) bool {
 		}
 		timer.Stop()
 	}
-	if c.dead() {
+	if c.dead(info.IdleTime >= fleeting || !trust.has()) {
 		if info.IdleTime < young {
 			trust.lose()
 		}
@@ -329,6 +330,9 @@ const (
 	// used, while there is no trust. young is the time after an answer within which a close counts
 	// against the trust.
 	settles, young = 50 * time.Millisecond, time.Second
+	// fleeting is how long a connection of a trusted upstream is idle before it is looked at. The end of a
+	// connection is on its way for about as long, when no look finds it either.
+	fleeting = time.Millisecond
 	// An upstream that closed a connection after an answer is not trusted for distrust at first, and
 	// for maxDistrust at most.
 	distrust, maxDistrust = 10 * time.Second, 10 * time.Minute
