@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/genway/genway/test/strict"
 )
 
 // ServeHTTP answers one request. What a test did not mean to send gets 404.
@@ -38,6 +40,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		model, method, _ := strings.Cut(strings.TrimPrefix(path, "beta/models/"), ":")
 		asked.Model, asked.Stream = model, method == "streamGenerateContent"
 		protocol = "generatecontent"
+	}
+	for _, refusal := range strict.Judge(strict.Target{Protocol: protocol, Model: asked.Model}, body) {
+		s.tb.Errorf("%s is sent what its vendor refuses: %s, by %s: %s", asked.Model, refusal, refusal.Source, body)
 	}
 	do, _, _ := strings.Cut(asked.Model, "-")
 	n := Number(asked.Model)

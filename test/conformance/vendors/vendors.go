@@ -5,7 +5,10 @@
 // A model's name is Model's: what to do, words of the test's own, and a number. Tokens
 // are a function of the number (Tokens), so that no two answers are easily confused.
 //
-// It must not import the gateway's own packages.
+// A body that the protocol's vendor refuses fails the test (package strict). Rules that depend on the model do not apply:
+// its name is a command, which no row of the catalogue matches.
+//
+// It must not import the gateway's own packages. Package strict says what vendors refuse, and knows no codec.
 package vendors
 
 import (
@@ -75,6 +78,7 @@ type Server struct {
 	// Pause is that of Drip. Default: none.
 	Pause time.Duration
 
+	tb       testing.TB
 	mu       sync.Mutex
 	held     chan struct{} // closed and replaced by Release
 	answered map[int]Answered
@@ -94,7 +98,7 @@ func Start(tb testing.TB) *Server {
 // StartOn starts them on HOST:PORT, where the port may be 0.
 func StartOn(tb testing.TB, address string) *Server {
 	tb.Helper()
-	s := &Server{held: make(chan struct{}), answered: map[int]Answered{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
+	s := &Server{tb: tb, held: make(chan struct{}), answered: map[int]Answered{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", address)
 	if err != nil {
 		tb.Fatal(err)
