@@ -98,6 +98,12 @@ var responsesNatives = []Native{
 	{Name: "tools.defer_loading", Neutral: "false"},
 	{Name: "tools.allowed_callers", Neutral: `["direct"]`},
 	{Name: "tools.output_schema"},
+	{Name: "tools.async", Neutral: "false"},
+	{Name: "max_tool_calls"},
+	{Name: "thinking.mode"},
+	{Name: "messages.parts.async", Neutral: "false"},
+	{Name: "messages.parts.caller", Neutral: `{"type":"direct"}`},
+	{Name: "messages.parts.cache_control.mode", Neutral: `"explicit"`}, // a breakpoint of the contract is one
 }
 
 // messagesNatives are members of BetaMessageNewParams and BetaToolParam. mcp_servers are where hosted tools
@@ -114,6 +120,10 @@ var messagesNatives = []Native{
 	{Name: "tools.eager_input_streaming", Neutral: "false"},
 	{Name: "tools.allowed_callers", Neutral: `["direct"]`},
 	{Name: "tools.input_examples"},
+	{Name: "fallback_credit_token"},
+	{Name: "messages.clear_at"},
+	{Name: "messages.parts.caller"},
+	{Name: "messages.parts.transformations"},
 	{Name: "messages.parts.context"},
 	{Name: "messages.parts.citations", Neutral: `{"enabled":false}`},
 }
@@ -135,6 +145,7 @@ var generateContentNatives = []Native{
 	{Name: "generationConfig.mediaResolution", Neutral: `"MEDIA_RESOLUTION_UNSPECIFIED"`},
 	{Name: "generationConfig.audioTimestamp", Neutral: "false"},
 	{Name: "generationConfig.enableEnhancedCivicAnswers", Neutral: "false"},
+	{Name: "generationConfig.enableAffectiveDialog", Neutral: "false"},
 	{Name: "safetySettings"},
 	{Name: "labels"},
 	{Name: "toolConfig.retrievalConfig"},
@@ -143,17 +154,25 @@ var generateContentNatives = []Native{
 	{Name: "tools.response"},
 	{Name: "tools.responseJsonSchema"},
 	{Name: "tools.behavior", Neutral: `"UNSPECIFIED"`},
+	{Name: "messages.parts.functionCall.willContinue", Neutral: "false"},
+	{Name: "messages.parts.functionCall.partialArgs"},
+	{Name: "messages.parts.functionResponse.willContinue"},
+	{Name: "messages.parts.functionResponse.scheduling", Neutral: `"WHEN_IDLE"`},
+	{Name: "messages.parts.audioTranscription"},
+	{Name: "messages.parts.speechMetadata"},
+	{Name: "messages.parts.mediaProcessing"},
 	{Name: "messages.parts.partMetadata"},
 	{Name: "messages.parts.videoMetadata"},
 	{Name: "messages.parts.mediaResolution"},
 }
 
-// imagesNatives change what is drawn.
+// imagesNatives change what is drawn, but for the last.
 var imagesNatives = []Native{
 	{Name: "frame_count", Binds: true},
 	{Name: "frame_duration_ms", Binds: true},
 	{Name: "svg", Binds: true},
 	{Name: "complexity", Binds: true},
+	{Name: "safety_identifier"},
 }
 
 // nativesByName are the members of each protocol.
@@ -191,7 +210,7 @@ func Says(protocol genwayv1.Protocol, path, name string, value []byte) bool {
 	return n.Neutral == "" || json.Unmarshal([]byte(n.Neutral), &neutral) != nil || !same(has, neutral)
 }
 
-// within joins a member to a path without the path's indices.
+// within joins a member to a path without the path's indices. Parts of a tool's result are parts.
 func within(path, name string) string {
 	for {
 		before, rest, indexed := strings.Cut(path, "[")
@@ -204,7 +223,7 @@ func within(path, name string) string {
 	if path == "" {
 		return name
 	}
-	return path + "." + name
+	return strings.Replace(path, "messages.parts.tool_result.parts", "messages.parts", 1) + "." + name
 }
 
 func isEmpty(v any) bool {
