@@ -38,6 +38,8 @@ func errorCases() []Case {
 		{"F17", "no hidden limit of tokens; truncation is told", tokenLimits},
 		{"F18", "unknown words for tool_choice go on to who may know them, and are refused by name elsewhere", openChoices},
 		{"F19", "JSON Schema goes to generateContent as JSON Schema, and comes from its dialect as such", schemaDialects},
+		{"F20", "members that are empty, or have their vendor's documented default, are not sent to another protocol, not named as lost and not refused, under strict neither; another value of the same member is", neutralMembers},
+		{"F21", "text that is not Unicode is refused by its member before any call, natively in each protocol; what goes to its own vendor is left to that vendor", notUnicode},
 	}
 }
 

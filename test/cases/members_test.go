@@ -1,7 +1,9 @@
 package cases_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/harness"
 	"github.com/genway/genway/test/cases/probe"
+	"github.com/genway/genway/test/cases/requests"
 )
 
 // answers returns the documents of an answer: the body, or each event.
@@ -218,6 +221,100 @@ func openChoices(t *testing.T) {
 				default:
 					t.Errorf("over %s, foreign %t: %d %s", upstream, foreign, a.Status, a.Body)
 				}
+			}
+		}
+	}
+}
+
+// neutralMembersOf are members of each protocol that say what is so without them, and one that does not, as callers send them.
+var neutralMembersOf = map[harness.Protocol][2]string{
+	harness.Chat: {
+		`"frequency_penalty":0,"presence_penalty":0,"n":1,"logit_bias":{},"stop":"","logprobs":false,"top_logprobs":0,"response_format":{"type":"text"},"parallel_tool_calls":true,"stream_options":null,"verbosity":"medium","min_p":0,"prediction":null,"user":""`,
+		`"logit_bias":{"5":1}`,
+	},
+	harness.Responses: {
+		`"background":false,"truncation":"disabled","previous_response_id":"","include":[],"top_logprobs":0,"text":{"format":{"type":"text"},"verbosity":"medium"},"reasoning":{"context":"auto"},"stream_options":{"include_obfuscation":true},"max_tool_calls":null,"metadata":{}`,
+		`"truncation":"auto"`,
+	},
+	harness.Messages: {
+		`"stop_sequences":[],"system":"","metadata":{},"container":null,"speed":"standard","mcp_servers":[],"context_management":{"edits":[]},"output_config":{}`,
+		`"speed":"fast"`,
+	},
+	harness.GenerateContent: {
+		`"cachedContent":"","safetySettings":[],"labels":{},"toolConfig":{},"generationConfig":{"candidateCount":1,"frequencyPenalty":0,"imageConfig":{},"responseMimeType":"text/plain","stopSequences":[],"thinkingConfig":{},"speechConfig":{},"mediaResolution":"MEDIA_RESOLUTION_UNSPECIFIED","enableAffectiveDialog":false}`,
+		`"labels":{"team":"a"}`,
+	},
+}
+
+func neutralMembers(t *testing.T) {
+	lax, held := harness.New(t, harness.Config{}), harness.New(t, harness.Config{Wrap: strictly})
+	for _, caller := range harness.Texts() {
+		for _, upstream := range others(caller) {
+			for name, streamed := range map[string]bool{"unary": false, "streamed": true} {
+				t.Run(string(caller)+" over "+string(upstream)+" "+name, func(t *testing.T) {
+					says := neutralMembersOf[caller]
+					ask := func(g *harness.Gateway, members ...string) (harness.Answer, string) {
+						g.Upstream(upstream).Answer(answers.Text("fine").Answer(upstream, streamed))
+						a := g.Call(harness.CallOf(caller, string(upstream)+"/m", requests.Body(caller, members, requests.User(caller, "hi")), streamed))
+						return a, strings.Join(append(a.Header.Values("X-Genway-Lost"), a.Trailer.Values("X-Genway-Lost")...), ", ")
+					}
+					for _, g := range []*harness.Gateway{lax, held} {
+						a, lost := ask(g, says[0])
+						if a.Status != http.StatusOK || lost != "" {
+							t.Fatalf("%d %s, lost %q", a.Status, a.Body, lost)
+						}
+						with := g.Upstream(upstream).Last(t).Body
+						ask(g)
+						if without := g.Upstream(upstream).Last(t).Body; !bytes.Equal(with, without) {
+							t.Errorf("the upstream gets\n%s\nand without the members\n%s", with, without)
+						}
+					}
+					if a, lost := ask(lax, says[1]); a.Status == http.StatusOK && lost == "" {
+						t.Errorf("%s is carried: %s", says[1], lax.Upstream(upstream).Last(t).Body)
+					}
+				})
+			}
+		}
+	}
+}
+
+func notUnicode(t *testing.T) {
+	g := harness.New(t, harness.Config{})
+	members := map[harness.Protocol]string{
+		harness.Chat: "messages[0].content", harness.Responses: "input[0].content", harness.Messages: "messages[0].content",
+		harness.GenerateContent: "contents[0].parts[0].text", harness.Images: "prompt",
+	}
+	for caller, member := range members {
+		body := `{"prompt":"TEXT"}`
+		if caller != harness.Images {
+			body = requests.Body(caller, nil, requests.User(caller, "TEXT"))
+		}
+		for _, upstream := range append(harness.Texts(), harness.Images) {
+			if (caller == harness.Images) != (upstream == harness.Images) {
+				continue
+			}
+			for name, streamed := range map[string]bool{"unary": false, "streamed": true} {
+				t.Run(string(caller)+" over "+string(upstream)+" "+name, func(t *testing.T) {
+					for _, text := range []string{`\ud83d`, `a\ude00b`, `\ude00\ud83d`, "\xff", "a\xf0\x9f", "\xed\xa0\xbd"} {
+						before := len(g.Upstream(upstream).Requests())
+						if caller == upstream {
+							g.Upstream(upstream).Answer(answers.Text("fine").Answer(upstream, streamed))
+						}
+						sent := harness.CallOf(caller, string(upstream)+"/m", strings.Replace(body, "TEXT", text, 1), streamed)
+						a := g.Call(sent)
+						asked := len(g.Upstream(upstream).Requests()) - before
+						if caller == upstream && caller != harness.Images && asked > 0 {
+							if seen := g.Upstream(upstream).Last(t).Body; !strings.Contains(string(seen), text) {
+								t.Errorf("%q: its vendor gets %s", text, seen)
+							}
+							continue
+						}
+						native(t, caller, a, http.StatusBadRequest)
+						if message := errorMessage(caller, a); asked > 0 || !strings.Contains(message, member) || !strings.Contains(message, "not Unicode") {
+							t.Errorf("%q: %d calls, %s", text, asked, message)
+						}
+					}
+				})
 			}
 		}
 	}

@@ -32,6 +32,7 @@ func streamCases() []Case {
 		{"S10", "callers who leave in the middle end their upstream calls, without a race", departures},
 		{"S11", "no answer of an upstream, however malformed, brings the gateway down", malformedAnswers},
 		{"S12", "connecting and the first byte belong to the attempt: their failure is a plain error (retried: TestFaults, TestFallback in test/faults)", unreachable},
+		{"T55", "a letter whose surrogate pair, or whose bytes, are split between two events of a stream, or two strings of an answer, reaches callers of each protocol as that letter, in texts and in arguments", splitBetweenEvents},
 	}
 }
 

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -165,33 +166,43 @@ func TestUpstreamFailures(t *testing.T) {
 		"sandbox-overload": 503, "sandbox-unavailable": 503, "sandbox-timeout": 504,
 	}
 	eachSandbox(t, func(t *testing.T, op operation) {
-		// There is no stream of images in the specification.
-		forms := []bool{false, true}
-		if op.name == "image generation" {
-			forms = forms[:1]
-		}
 		for model, status := range statuses {
 			if model == "sandbox-overload" && op.name == "message creation" {
 				status = 529
 			}
-			for _, streamed := range forms {
-				body, path := op.body(), strings.Replace(op.path, "sandbox-text", model, 1)
-				switch {
-				case op.name == "content generation" && streamed:
-					path = strings.Replace(path, ":generateContent", ":streamGenerateContent", 1) + "?alt=sse"
-				case op.name == "content generation":
-				default:
-					body["model"] = model
-					if streamed {
-						body["stream"] = true
-					}
-				}
+			for _, streamed := range op.forms() {
+				path, body := op.asking(model, streamed)
 				a := send(t, "POST", path, op.headers(), body)
 				check.Equal(t, "status of "+model, a.status, status)
 				nativeOf(t, op, a)
 				if model == "sandbox-rate-limit" || model == "sandbox-unavailable" {
 					check.Equal(t, "Retry-After", a.header.Get("Retry-After"), "2")
 				}
+			}
+		}
+	})
+}
+
+// TestTextsThatAreNotUnicode: half of a surrogate pair, and bytes that are no UTF-8, are a 400 that names the member, streamed
+// or not.
+func TestTextsThatAreNotUnicode(t *testing.T) {
+	t.Parallel()
+	members := map[string]string{
+		"chat completion": "messages[0].content", "response creation": "input", "image generation": "prompt",
+		"message creation": "messages[0].content", "content generation": "contents[0].parts[0].text",
+	}
+	eachSandbox(t, func(t *testing.T, op operation) {
+		for _, text := range []string{`\ud83d`, `a\ude00\ud83db`, "\xf0\x9f", "\xed\xa0\xbd\xed\xb8\x80"} {
+			for _, streamed := range op.forms() {
+				path, asked := op.asking("sandbox-text", streamed)
+				body, err := json.Marshal(asked)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := send(t, "POST", path, op.headers(), strings.NewReplacer("Say hello.", text, "A red fox", text).Replace(string(body)))
+				check.Equal(t, "status of "+strconv.Quote(text), a.status, 400)
+				nativeOf(t, op, a)
+				check.Contains(t, a.raw, members[op.name])
 			}
 		}
 	})

@@ -120,6 +120,30 @@ type operation struct {
 	kind string
 }
 
+// forms are whether a request asks for a stream. There is no stream of images in the specification.
+func (op operation) forms() []bool {
+	if op.name == "image generation" {
+		return []bool{false}
+	}
+	return []bool{false, true}
+}
+
+// asking returns the path and the body that ask a model of text, or of images, for an answer of a form.
+func (op operation) asking(model string, streamed bool) (path string, body object) {
+	body, path = op.body(), strings.Replace(op.path, "sandbox-text", model, 1)
+	switch {
+	case op.name == "content generation" && streamed:
+		path = strings.Replace(path, ":generateContent", ":streamGenerateContent", 1) + "?alt=sse"
+	case op.name == "content generation":
+	default:
+		body["model"] = model
+		if streamed {
+			body["stream"] = true
+		}
+	}
+	return path, body
+}
+
 func chatHeaders() headers   { return headers{"Authorization": "Bearer " + keys()["chat"]} }
 func geminiHeaders() headers { return headers{"X-Vendorc-Api-Key": keys()["generatecontent"]} }
 func messagesHeaders() headers {
