@@ -2,6 +2,7 @@ package programs
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -144,4 +145,41 @@ func createdPays(t *testing.T, on stores) {
 			}
 		}
 	})
+}
+
+// failures counts what a test is told.
+type failures struct {
+	testing.TB
+	told []string
+}
+
+func (f *failures) Errorf(format string, values ...any) {
+	f.told = append(f.told, fmt.Sprintf(format, values...))
+}
+
+// The fake vendors fail a test for a body that the protocol's vendor refuses, and for no other.
+func TestVendorsJudge(t *testing.T) {
+	t.Parallel()
+	f := &failures{TB: t}
+	s := vendors.Start(f)
+	for body, says := range map[string]string{
+		`{"model":"answer-1","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`:                                "",
+		`{"model":"answer-2","messages":[{"role":"user","content":"hi"}]}`:                                               "max_tokens is required",
+		`{"model":"answer-3","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":" "}]}]}`:        "a text is not blank",
+		`{"model":"answer-4","max_tokens":9,"temperature":1,"top_p":1,"messages":[{"role":"user","content":"a model"}]}`: "",
+	} {
+		f.told = nil
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/v1/messages", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if all := strings.Join(f.told, "\n"); !strings.Contains(all, says) || says == "" && all != "" {
+			t.Errorf("%s: %q", body, all)
+		}
+	}
 }
