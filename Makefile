@@ -156,7 +156,7 @@ chart-e2e: ## Install, upgrade and remove the chart in the cluster of KUBECONFIG
 	@GO=$(GO) deploy/scripts/chart-e2e
 
 .PHONY: packages
-packages: ## Build a deb and an rpm of the three programs into bin/packages (GOARCH, VERSION)
+packages: ## Build a deb and an rpm of all programs into bin/packages (GOARCH, VERSION)
 	@GO=$(GO) deploy/scripts/packages
 
 .PHONY: cross
