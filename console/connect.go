@@ -51,11 +51,11 @@ func showConnect(c *call) error { return c.showConnect("") }
 
 // showConnect shows the snippets of a group, with a key that was made on the spot if there is one.
 func (c *call) showConnect(raw string) error {
-	p := connectPage{Group: groups[0].Value, Model: c.connectTo(), Raw: raw, Base: c.console.config.Base}
-	if !plainName.MatchString(p.Model) {
+	p := connectPage{Group: groups()[0].Value, Model: c.connectTo(), Raw: raw, Base: c.console.config.Base}
+	if !plainName(p.Model) {
 		return errNotPlain
 	}
-	for _, g := range groups {
+	for _, g := range groups() {
 		if g.Group == adminv1.Group_GROUP_ADMIN {
 			continue
 		}
@@ -63,7 +63,7 @@ func (c *call) showConnect(raw string) error {
 			p.Group = g.Value
 		}
 	}
-	for _, g := range groups {
+	for _, g := range groups() {
 		if g.Group != adminv1.Group_GROUP_ADMIN {
 			p.Groups = append(p.Groups, choice{Value: g.Value, Title: g.Value, Current: g.Value == p.Group})
 		}
@@ -85,7 +85,7 @@ func (c *call) connectTo() string {
 
 // connectWithKey makes a key and shows the snippets with it.
 func connectWithKey(c *call) error {
-	if !plainName.MatchString(c.connectTo()) {
+	if !plainName(c.connectTo()) {
 		return errNotPlain
 	}
 	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{
@@ -97,15 +97,17 @@ func connectWithKey(c *call) error {
 	return c.showConnect(made.GetRawKey())
 }
 
-// plainName matches the names of models that need no escapes in a shell command or in source code. Callers and links choose
-// these names, and operators run the snippets that they copy.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@+-]{0,127}$`)
+// plainName reports whether the name of a model needs no escapes in a shell command or in source code. Callers and links
+// choose these names, and operators run the snippets that they copy.
+func plainName(model string) bool { return len(model) <= 128 && plain.MatchString(model) }
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@+-]*$`)
 
 // snippetsLike returns requests of the protocol and the model of another, with a body of ours: as curl or grpcurl, and by the SDKs
 // of its group. There are none for a model whose name is not plain.
 func (c *call) snippetsLike(r *adminv1.LoggedRequest) []snippet {
 	p, ok := playOf(playLike(r))
-	if !ok || !plainName.MatchString(r.GetModel()) {
+	if !ok || !plainName(r.GetModel()) {
 		return nil
 	}
 	list := []snippet{c.commandLike(p, r)}

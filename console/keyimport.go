@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -20,13 +21,13 @@ import (
 const maxMistakes = 20
 
 // importColumns are the columns of genway keys import, without the capturing of bodies.
-var importColumns = func() string {
+var importColumns = sync.OnceValue(func() string {
 	columns := []string{"group", "name", "owner", "labels", "expire_time", "models", "addresses", "certificates"}
-	for _, figure := range figures {
+	for _, figure := range figures() {
 		columns = append(columns, string(figure.Name()))
 	}
 	return strings.Join(append(columns, "budget_day", "budget_month", "strict", "priority"), ", ")
-}()
+})
 
 type importPage struct {
 	Columns, CSV string
@@ -38,7 +39,7 @@ type importPage struct {
 }
 
 func importForm(c *call) error {
-	c.show(http.StatusOK, "keyimport.html", "Import keys", importPage{Columns: importColumns})
+	c.show(http.StatusOK, "keyimport.html", "Import keys", importPage{Columns: importColumns()})
 	return nil
 }
 
@@ -48,7 +49,7 @@ func importKeys(c *call) error {
 	if err != nil {
 		return err
 	}
-	p := importPage{Columns: importColumns, CSV: text}
+	p := importPage{Columns: importColumns(), CSV: text}
 	list, lines, mistakes := readImport(text)
 	if p.Mistakes = mistakes; len(mistakes) > 0 {
 		c.show(http.StatusBadRequest, "keyimport.html", "Import keys", p)
@@ -109,11 +110,11 @@ func readImport(text string) (list []*adminv1.CreateKeyRequest, lines []int, mis
 	if err != nil {
 		return nil, nil, []string{"line 1: there is no first line that names the columns"}
 	}
-	known := strings.Split(importColumns, ", ")
+	known := strings.Split(importColumns(), ", ")
 	for i, name := range head {
 		head[i] = strings.TrimSpace(name)
 		if at := slices.Index(head[:i], head[i]); at >= 0 || !slices.Contains(known, head[i]) {
-			mistakes = append(mistakes, fmt.Sprintf("line 1: the column %s is unknown, or there twice; there are %s", quoted(head[i]), importColumns))
+			mistakes = append(mistakes, fmt.Sprintf("line 1: the column %s is unknown, or there twice; there are %s", quoted(head[i]), importColumns()))
 		}
 	}
 	if !slices.Contains(head, "group") {

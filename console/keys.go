@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -23,10 +24,7 @@ type keyGroup struct {
 }
 
 // groups are the groups of keys.
-var groups = keyGroups()
-
-func keyGroups() []keyGroup {
-	var list []keyGroup
+var groups = sync.OnceValue(func() (list []keyGroup) {
 	values := adminv1.Group(0).Descriptor().Values()
 	for i := range values.Len() {
 		if group := adminv1.Group(values.Get(i).Number()); group != adminv1.Group_GROUP_UNSPECIFIED {
@@ -34,10 +32,10 @@ func keyGroups() []keyGroup {
 		}
 	}
 	return list
-}
+})
 
 func groupOf(value string) adminv1.Group {
-	for _, g := range groups {
+	for _, g := range groups() {
 		if g.Value == value {
 			return g.Group
 		}
@@ -72,7 +70,7 @@ func viewOf(key *adminv1.Key) keyView {
 func (k keyView) Limits() string {
 	s := k.GetSettings()
 	var words []string
-	for _, figure := range figures {
+	for _, figure := range figures() {
 		if n := s.GetLimits().ProtoReflect().Get(figure).Int(); n != 0 {
 			words = append(words, count(n)+" "+strings.Replace(limitWords(string(figure.Name())), " per minute", "/min", 1))
 		}
@@ -95,7 +93,7 @@ type keysPage struct {
 
 // listKeys shows a page of keys, the oldest first.
 func listKeys(c *call) error {
-	p := keysPage{Owner: c.r.FormValue("owner"), Group: c.r.FormValue("group"), All: c.r.FormValue("all") != "", Groups: groups}
+	p := keysPage{Owner: c.r.FormValue("owner"), Group: c.r.FormValue("group"), All: c.r.FormValue("all") != "", Groups: groups()}
 	resp, err := c.admin.ListKeys(c.ctx, &adminv1.ListKeysRequest{Owner: p.Owner, Group: groupOf(p.Group), Live: !p.All, PageToken: c.r.FormValue("after")})
 	if err != nil {
 		return err
@@ -149,7 +147,7 @@ func (c *call) showKey(id, raw, why string) error {
 }
 
 func newKey(c *call) error {
-	c.show(200, "keynew.html", "New key", map[string]any{"Groups": groups, "Form": formOf(nil)})
+	c.show(200, "keynew.html", "New key", map[string]any{"Groups": groups(), "Form": formOf(nil)})
 	return nil
 }
 
@@ -212,7 +210,7 @@ type keyForm struct {
 type figureField struct{ Name, Label, Value string }
 
 // figures are the limits that are one number each: the Admin API says which there are.
-var figures = func() (list []protoreflect.FieldDescriptor) {
+var figures = sync.OnceValue(func() (list []protoreflect.FieldDescriptor) {
 	fields := (*adminv1.Limits)(nil).ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
 		if fields.Get(i).Kind() == protoreflect.Int64Kind {
@@ -220,7 +218,7 @@ var figures = func() (list []protoreflect.FieldDescriptor) {
 		}
 	}
 	return list
-}()
+})
 
 // limitWords are what the number of a limit counts: requests per minute.
 func limitWords(name string) string {
@@ -236,7 +234,7 @@ func formOf(key *adminv1.Key) keyForm {
 		Name: s.GetName(), Owner: s.GetOwner(), Models: strings.Join(s.GetModels(), ", "), Addresses: strings.Join(s.GetAddresses(), ", "),
 		Strict: s.GetStrict(), Batch: s.GetPriority() == adminv1.Priority_PRIORITY_BATCH, ReadOnly: s.GetReadOnly(), Admin: key.GetGroup() == adminv1.Group_GROUP_ADMIN,
 	}
-	for _, figure := range figures {
+	for _, figure := range figures() {
 		name, value := string(figure.Name()), ""
 		if n := s.GetLimits().ProtoReflect().Get(figure).Int(); n != 0 {
 			value = strconv.FormatInt(n, 10)
@@ -277,7 +275,7 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 	if field("batch") != "" {
 		s.Priority = adminv1.Priority_PRIORITY_BATCH
 	}
-	for _, figure := range figures {
+	for _, figure := range figures() {
 		name := string(figure.Name())
 		text := field(name)
 		if text == "" {
