@@ -152,15 +152,15 @@ func printable(id string) bool {
 // sendIDs puts the call's identifier into the answer's headers, and for an edge, which
 // logs it, that of the caller's key.
 func sendIDs(ctx context.Context, r *call.Record) {
-	values := [...]string{r.ID, r.Caller.KeyID}
-	md := metadata.MD{RequestIDKey: values[0:1:1]}
-	if r.Caller.Edge && r.Caller.KeyID != "" {
-		md[KeyKey] = values[1:2:2]
-		if priorityOf(r.Caller) == overload.Batch {
-			md[PriorityKey] = []string{keys.PriorityBatch}
-		}
+	fields := [...]transport.Field{{Name: RequestIDKey, Value: r.ID}, {Name: KeyKey, Value: r.Caller.KeyID}, {Name: PriorityKey, Value: keys.PriorityBatch}}
+	switch {
+	case !r.Caller.Edge || r.Caller.KeyID == "":
+		transport.SetHeader(ctx, fields[:1]...)
+	case priorityOf(r.Caller) == overload.Batch:
+		transport.SetHeader(ctx, fields[:]...)
+	default:
+		transport.SetHeader(ctx, fields[:2]...)
 	}
-	_ = grpc.SetHeader(ctx, md) // it fails outside of a gRPC server, which has no headers
 }
 
 // guard runs a call and makes a status of whatever comes of it.
@@ -441,7 +441,7 @@ func refused(ctx context.Context) error {
 	err := intake.Refused(ctx)
 	for _, detail := range status.Convert(err).Details() {
 		if d, ok := detail.(*genwayv1.ErrorDetail); ok {
-			_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, d.GetRequestId())) // it fails outside of a gRPC server
+			transport.SetHeader(ctx, transport.Field{Name: RequestIDKey, Value: d.GetRequestId()})
 		}
 	}
 	return err

@@ -12,8 +12,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -130,15 +129,7 @@ const RateBudgetKey = "genway-rate-budget"
 
 // sendStanding puts a caller's standing with its limits into the answer's headers.
 func sendStanding(ctx context.Context, s limit.Standing) {
-	var md metadata.MD
-	var texts []string // one for all values, since this runs for each request
-	put := func(name string, text []byte) {
-		if md == nil {
-			md, texts = make(metadata.MD, len(rateKeys)+1), make([]string, 0, len(rateKeys)+1)
-		}
-		texts = append(texts, string(text))
-		md[name] = texts[len(texts)-1 : len(texts) : len(texts)]
-	}
+	fields := make([]transport.Field, 0, len(rateKeys)+1)
 	var buffer [96]byte
 	for m, f := range s.Rates {
 		if f.Limit == 0 {
@@ -146,17 +137,15 @@ func sendStanding(ctx context.Context, s limit.Standing) {
 		}
 		b := strconv.AppendInt(buffer[:0], f.Limit, 10)
 		b = strconv.AppendInt(append(b, ' '), f.Remaining, 10)
-		put(rateKeys[m], strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10))
+		b = strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10)
+		fields = append(fields, transport.Field{Name: rateKeys[m], Value: string(b)})
 	}
 	if m := s.Money; m.Limit != 0 {
 		b := strconv.AppendInt(buffer[:0], m.Limit, 10)
 		b = strconv.AppendInt(append(b, ' '), m.Spent, 10)
 		b = append(append(append(b, ' '), m.Period...), ' ')
 		b = append(strconv.AppendInt(b, m.End.Unix(), 10), ' ')
-		put(RateBudgetKey, append(b, m.Scope.String()...))
+		fields = append(fields, transport.Field{Name: RateBudgetKey, Value: string(append(b, m.Scope.String()...))})
 	}
-	if md != nil {
-		// It fails outside of a gRPC server, where there are no headers.
-		_ = grpc.SetHeader(ctx, md)
-	}
+	transport.SetHeader(ctx, fields...)
 }

@@ -17,9 +17,9 @@ import (
 	handlers "github.com/genway/genway/gen/gateway/genway/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/grpc/metadata"
 )
 
 // endpoint is one protocol at the edge.
@@ -290,10 +290,11 @@ func (b *batchKeys) priorityOf(x *exchange) overload.Priority {
 }
 
 // learn stores the priority that the core has sent for the key of a request.
-func (b *batchKeys) learn(x *exchange, md metadata.MD) {
-	sent := md[priorityKey]
-	isBatch := len(sent) > 0 && sent[0] == overload.Batch.String()
-	if !isBatch && (b.count.Load() == 0 || len(md[keyKey]) == 0) {
+func (b *batchKeys) learn(x *exchange, fields []transport.Field) {
+	sent, _ := valueOf(fields, priorityKey)
+	_, known := valueOf(fields, keyKey)
+	isBatch := sent == overload.Batch.String()
+	if !isBatch && (b.count.Load() == 0 || !known) {
 		return
 	}
 	who := accessKeyOf(x)

@@ -3,7 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,6 +17,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/tracing"
@@ -239,13 +240,18 @@ func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts .
 		header = new(metadata.MD)
 		opts = append(opts, grpc.Header(header))
 	}
+	var fields []transport.Field
+	opts = append(opts, transport.Fields(&fields))
 	x.record.call(method[1:])
 	_, err := deliver(x.outgoing(ctx), c.remote, in, func(ctx context.Context, in any) (any, error) {
 		return nil, c.ClientConnInterface.Invoke(ctx, method, in, out, opts...)
 	})
 	x.record.awaited(x.record.begun)
 	x.record.answered(err)
-	x.writeAnswerHeaders(*header)
+	if len(*header) > 0 {
+		fields = transport.FieldsOf(*header)
+	}
+	x.writeAnswerHeaders(fields)
 	if err == nil {
 		err = checkAnswer(out, x.endpoint.protocol.ID)
 	}
@@ -279,33 +285,44 @@ func headerIn(opts []grpc.CallOption) *metadata.MD {
 // upstream that served it.
 const ownPrefix = "x-genway-"
 
-// writeAnswerHeaders writes the state of the caller's limits, the core's metadata about the
+// writeAnswerHeaders writes the state of the caller's limits, the core's fields about the
 // answer and the upstream's headers, while headers can still be sent. The runtime does so for
 // answers and not for failures. Headers that are set already are Genway's own and stay.
-func (x *exchange) writeAnswerHeaders(md metadata.MD) {
-	x.endpoint.edge.batch.learn(x, md)
-	if key := md[keyKey]; len(key) > 0 {
-		x.key = key[0]
+func (x *exchange) writeAnswerHeaders(fields []transport.Field) {
+	x.endpoint.edge.batch.learn(x, fields)
+	if key, ok := valueOf(fields, keyKey); ok {
+		x.key = key
 	}
 	if x.w.status != 0 {
 		return
 	}
-	x.writeRates(md)
-	h, names := x.w.Header(), &x.endpoint.edge.answers
-	for key, values := range md {
-		name, ok := strings.CutPrefix(key, answerPrefix)
+	x.writeRates(fields)
+	h, names, values := x.w.Header(), &x.endpoint.edge.answers, make([]string, 0, len(fields))
+	for _, f := range fields {
+		name, ok := strings.CutPrefix(f.Name, answerPrefix)
 		if !ok {
-			name, ok = key, strings.HasPrefix(key, ownPrefix)
+			name, ok = f.Name, strings.HasPrefix(f.Name, ownPrefix)
 		} else {
 			ok = protocol.NamesHeader(names.passed, name)
 		}
-		if !ok || len(values) == 0 {
+		if !ok {
 			continue
 		}
 		if name = names.name(name); len(h[name]) == 0 {
-			h[name] = values[:1:1]
+			values = append(values, f.Value)
+			h[name] = values[len(values)-1 : len(values) : len(values)]
 		}
 	}
+}
+
+// valueOf returns the value of a field of that name.
+func valueOf(fields []transport.Field, name string) (value string, ok bool) {
+	for _, f := range fields {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return "", false
 }
 
 // deliver calls a core. A deferred request that reaches a core which has not announced that it takes
@@ -339,24 +356,38 @@ const (
 
 // writeRates names the caller's standing in the headers that the vendor of its protocol
 // has for it, if it has any.
-func (x *exchange) writeRates(md metadata.MD) {
-	if rates := x.endpoint.protocol.Rates; rates != nil {
-		x.writeRate(&rates.Requests, md[rateRequestsKey], rates.Reset)
-		x.writeRate(&rates.Tokens, md[rateTokensKey], rates.Reset)
-		if len(md[rateBudgetKey]) > 0 && rates.Budget != nil {
-			x.writeBudget(md[rateBudgetKey][0])
+func (x *exchange) writeRates(fields []transport.Field) {
+	rates := x.endpoint.protocol.Rates
+	if rates == nil {
+		return
+	}
+	for _, f := range fields {
+		switch f.Name {
+		case rateRequestsKey:
+			x.writeRate(&rates.Requests, f.Value, rates.Reset)
+		case rateTokensKey:
+			x.writeRate(&rates.Tokens, f.Value, rates.Reset)
+		case rateBudgetKey:
+			if rates.Budget != nil {
+				x.writeBudget(f.Value)
+			}
 		}
 	}
 }
 
 // writeBudget reports the caller's standing with its fullest budget.
 func (x *exchange) writeBudget(text string) {
-	var limit, spent, reset int64
-	var b protocol.Budget
-	var scope string
-	if n, err := fmt.Sscanf(text, "%d %d %s %d %s", &limit, &spent, &b.Period, &reset, &scope); err != nil || n != 5 || limit <= 0 {
+	figures := strings.Fields(text)
+	if len(figures) < 5 { // a newer core may say more
 		return
 	}
+	limit, errLimit := strconv.ParseInt(figures[0], 10, 64)
+	spent, errSpent := strconv.ParseInt(figures[1], 10, 64)
+	reset, errReset := strconv.ParseInt(figures[3], 10, 64)
+	if errors.Join(errLimit, errSpent, errReset) != nil || limit <= 0 {
+		return
+	}
+	b, scope := protocol.Budget{Period: figures[2]}, figures[4]
 	b.Spent, b.Shared, b.Reset = float64(spent)/float64(limit), scope != ownScope, time.Unix(reset, 0)
 	for name, value := range x.endpoint.protocol.Rates.Budget(b) {
 		x.w.Header().Set(name, value)
@@ -382,11 +413,8 @@ func (x *exchange) writeSpent(f *fault.Error) {
 	}
 }
 
-func (x *exchange) writeRate(names *[3]string, values []string, spell func(time.Duration) string) {
-	if len(values) == 0 {
-		return
-	}
-	limit, rest, _ := strings.Cut(values[0], " ")
+func (x *exchange) writeRate(names *[3]string, text string, spell func(time.Duration) string) {
+	limit, rest, _ := strings.Cut(text, " ")
 	remaining, reset, _ := strings.Cut(rest, " ")
 	ms, err := strconv.ParseInt(reset, 10, 64)
 	if err != nil {

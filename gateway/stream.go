@@ -360,7 +360,7 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 	x.record.answered(err)
 	header, unknown := s.ServerStreamingClient.Header()
 	if unknown == nil {
-		x.writeAnswerHeaders(header)
+		x.writeAnswerHeaders(transport.FieldsOf(header))
 	}
 	switch {
 	case err != nil:

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
-	"google.golang.org/grpc/metadata"
 )
 
 // TestThrottle has a core take 200 of 1,000 requests a second.
@@ -53,12 +53,12 @@ func TestPrioritiesAreLearnt(t *testing.T) {
 		var b batchKeys
 		x := &exchange{endpoint: &endpoint{protocol: protocol.All()[0]}, authorization: "Bearer a", client: "192.0.2.1:1"}
 		other := &exchange{endpoint: x.endpoint, authorization: "Bearer b", client: x.client}
-		said := metadata.Pairs(keyKey, "key_a", priorityKey, "batch")
+		said := []transport.Field{{Name: keyKey, Value: "key_a"}, {Name: priorityKey, Value: "batch"}}
 		b.learn(x, said)
 		if b.priorityOf(x) != overload.Batch || b.priorityOf(other) != overload.Interactive {
 			t.Error("not learnt, or of another key")
 		}
-		b.learn(x, metadata.Pairs(keyKey, "key_a"))
+		b.learn(x, said[:1])
 		if b.priorityOf(x) != overload.Interactive {
 			t.Error("not forgotten when the core says otherwise")
 		}

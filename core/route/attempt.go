@@ -17,10 +17,9 @@ import (
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 )
 
 // attempt is one try of a request at a target.
@@ -242,18 +241,13 @@ const AnswerPrefix = "genway-answer-"
 // sendHeaders puts into the answer's headers the upstream that serves the caller, how often
 // upstreams were called, retries included, and the upstream's own headers.
 func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
-	// It fails where the headers have been sent already, and outside of a gRPC server.
-	md, values := make(metadata.MD, 2+len(answered)), make([]string, 0, 2+len(answered))
-	set := func(name, value string) {
-		values = append(values, value)
-		md[name] = values[len(values)-1 : len(values) : len(values)]
-	}
-	set("x-genway-upstream", a.Name)
-	set("x-genway-attempts", strconv.FormatInt(call.Of(ctx).Calls, 10))
+	fields := make([]transport.Field, 0, 8)
+	fields = append(fields, transport.Field{Name: "x-genway-upstream", Value: a.Name},
+		transport.Field{Name: "x-genway-attempts", Value: strconv.FormatInt(call.Of(ctx).Calls, 10)})
 	for name, value := range answered { // all in lower case, as metadata are
-		set(AnswerPrefix+name, value)
+		fields = append(fields, transport.Field{Name: AnswerPrefix + name, Value: value})
 	}
-	_ = grpc.SetHeader(ctx, md)
+	transport.SetHeader(ctx, fields...)
 }
 
 // usageOf returns what a call that has failed reported to have used; nil if it reported nothing.

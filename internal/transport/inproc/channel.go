@@ -16,6 +16,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -67,8 +68,7 @@ func (c *Channel) Invoke(ctx context.Context, name string, args, reply any, opts
 	if m.unary == nil {
 		return unimplemented(name)
 	}
-	call := newCall(ctx, name)
-	defer call.cancel()
+	call := newCall(ctx, isolated{ctx}, name)
 	if memory := arena.Of(ctx); memory != nil {
 		call.ctx = arena.With(call.ctx, memory)
 	}
@@ -109,14 +109,20 @@ func statusOf(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// tell sets a call's header and trailer in the call options that ask for them.
+// tell sets a call's header and trailer in the call options that ask for them. A header that is asked for as fields is
+// nothing else.
 func (c *call) tell(opts []grpc.CallOption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range opts {
+		if o, ok := o.(transport.FieldsCallOption); ok {
+			*o.Fields = c.fields.Take()
+		}
+	}
+	for _, o := range opts {
 		switch o := o.(type) {
 		case grpc.HeaderCallOption:
-			*o.HeaderAddr = c.header
+			*o.HeaderAddr = c.metadata()
 		case grpc.TrailerCallOption:
 			*o.TrailerAddr = c.trailer
 		}
@@ -125,9 +131,9 @@ func (c *call) tell(opts []grpc.CallOption) {
 
 // call is the server's side of a call: its context, and what it says in metadata.
 type call struct {
-	ctx    context.Context //nolint:containedctx // handlers get it from here.
-	cancel context.CancelFunc
-	sent   chan struct{} // closed when the header is; nil for unary calls
+	ctx    context.Context    //nolint:containedctx // handlers get it from here.
+	cancel context.CancelFunc // ends ctx; nil for unary calls, whose handlers run on their callers' goroutines
+	sent   chan struct{}      // closed when the header is; nil for unary calls
 	name   string
 	md     metadata.MD // that the call came with
 
@@ -137,11 +143,10 @@ type call struct {
 // Incoming is the metadata that the call came with, by names in lower case.
 func (c *call) Incoming() metadata.MD { return c.md }
 
-func newCall(ctx context.Context, name string) *call {
+// newCall makes the server's side of a client's call, whose context is derived from server.
+func newCall(client, server context.Context, name string) *call {
 	c := &call{name: name}
-	server, cancel := context.WithCancel(isolated{ctx})
-	c.cancel = cancel
-	c.md, _ = metadata.FromOutgoingContext(ctx)
+	c.md, _ = metadata.FromOutgoingContext(client)
 	server = metadata.NewIncomingContext(server, c.md)
 	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
 	return c
@@ -150,7 +155,14 @@ func newCall(ctx context.Context, name string) *call {
 // isolated passes a client's cancellation and deadline on, and none of its values.
 type isolated struct{ context.Context } //nolint:containedctx // it is one
 
-func (isolated) Value(any) any { return nil }
+// Value returns what package context finds the nearest context by that can be cancelled; its key is a *int. Otherwise
+// each context derived from this one had a chain of hooks in place of an entry in a map.
+func (i isolated) Value(key any) any {
+	if _, ok := key.(*int); ok {
+		return i.Context.Value(key)
+	}
+	return nil
+}
 
 // AfterFunc spares contexts derived from this one a goroutine each that waits for it.
 func (i isolated) AfterFunc(f func()) func() bool { return context.AfterFunc(i.Context, f) }
@@ -159,6 +171,7 @@ func (i isolated) AfterFunc(f func()) func() bool { return context.AfterFunc(i.C
 type headerStore struct {
 	mu      sync.Mutex
 	header  metadata.MD
+	fields  transport.Header // of the header as well
 	trailer metadata.MD
 	closed  bool // the header is sent
 }
@@ -173,6 +186,19 @@ func (c *call) SetHeader(md metadata.MD) error { return c.setHeader(md, false) }
 
 // SendHeader adds to the header and sends it.
 func (c *call) SendHeader(md metadata.MD) error { return c.setHeader(md, true) }
+
+// Fields gathers what transport.SetHeader adds to the header.
+func (c *call) Fields() *transport.Header { return &c.fields }
+
+// metadata returns the header as metadata; the caller holds mu. Once it is sent nothing is added.
+func (c *call) metadata() metadata.MD {
+	if !c.closed {
+		for _, f := range c.fields.Take() {
+			c.header = added(c.header, metadata.MD{f.Name: {f.Value}})
+		}
+	}
+	return c.header
+}
 
 func (c *call) setHeader(md metadata.MD, send bool) error {
 	c.mu.Lock()
@@ -192,7 +218,7 @@ func (c *call) closeHeader() {
 	if c.closed {
 		return
 	}
-	c.closed = true
+	c.header, c.closed = c.metadata(), true
 	if c.sent != nil {
 		close(c.sent)
 	}

@@ -21,8 +21,9 @@ func (c *Channel) NewStream(ctx context.Context, _ *grpc.StreamDesc, name string
 	if m.stream == nil {
 		return nil, unimplemented(name)
 	}
-	call := newCall(ctx, name)
-	call.sent = make(chan struct{})
+	server, cancel := context.WithCancel(isolated{ctx})
+	call := newCall(ctx, server, name)
+	call.cancel, call.sent = cancel, make(chan struct{})
 	return &clientStream{channel: c, method: m, call: call, client: ctx, messages: make(chan any, ahead)}, nil
 }
 
@@ -49,7 +50,7 @@ func (s *clientStream) Header() (metadata.MD, error) {
 	}
 	s.call.mu.Lock()
 	defer s.call.mu.Unlock()
-	return s.call.header, nil
+	return s.call.metadata(), nil
 }
 
 // Trailer returns the trailer of a stream that has ended.
