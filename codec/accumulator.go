@@ -141,6 +141,17 @@ func open(part *genwayv1.Part) *openPart {
 	return o
 }
 
+// AutoDetail is what an image's detail is without one (ImageURLDetail and ResponseInputImageParam of openai-go).
+const AutoDetail = "auto"
+
+// Detail returns how closely media is to be looked at; empty for the default.
+func Detail(m *genwayv1.Media) string {
+	if m.GetDetail() == AutoDetail {
+		return ""
+	}
+	return m.GetDetail()
+}
+
 // MediaOf returns the image, audio, file or video of a part; nil for any other part.
 func MediaOf(p *genwayv1.Part) *genwayv1.Media {
 	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {

@@ -150,15 +150,23 @@ func (n *Names) Member(path string) string {
 		return n.camelCase(path)
 	}
 	name, below, ok := longest(n.of.request, path)
-	if !ok || name == setting.Itself {
-		return whole
+	own, has := n.follow(path) // a member that the caller has sent by that name
+	switch {
+	case ok && name != setting.Itself:
+		known, sent := n.sent(name, below)
+		if sent || !has {
+			return known
+		}
+		return own
+	case has:
+		return own
 	}
-	return n.sent(name, below)
+	return whole
 }
 
 // sent returns the first of several names that the caller has sent, with what is below it if that was sent as
-// well; else the first.
-func (n *Names) sent(name, below string) string {
+// well; else the first, and false.
+func (n *Names) sent(name, below string) (string, bool) {
 	first, _, _ := strings.Cut(name, "|")
 	for _, base := range []string{"", "generateContentRequest"} {
 		for alternative := range strings.SplitSeq(name, "|") {
@@ -167,12 +175,12 @@ func (n *Names) sent(name, below string) string {
 				continue
 			}
 			if longer, whole := n.follow(known + below); whole {
-				return longer
+				return longer, true
 			}
-			return known
+			return known, true
 		}
 	}
-	return first
+	return first, false
 }
 
 // position returns the caller's name of what is in an element of a list.
@@ -186,15 +194,30 @@ func (n *Names) position(path, list string, table map[string]string) string {
 		if !ok {
 			continue
 		}
+		field := strings.TrimPrefix(path[len(prefix):], ".")
+		if strings.HasSuffix(up(prefix), ".parts") {
+			table = n.of.part
+			if own, held := n.holder(up(up(prefix)), field); held {
+				return own
+			}
+		}
 		if at.around {
 			return at.path
 		}
-		if strings.HasSuffix(up(prefix), ".parts") {
-			table = n.of.part
-		}
-		return n.below(at.path, table, strings.TrimPrefix(path[len(prefix):], "."))
+		return n.below(at.path, table, field)
 	}
-	return n.sent(name, "")
+	known, _ := n.sent(name, "")
+	return known
+}
+
+// holder returns the member of a message's object that a field of one of its parts is in.
+func (n *Names) holder(message, field string) (string, bool) {
+	for prefix := field; strings.Contains(prefix, "."); prefix = up(prefix) {
+		if name, ok := n.of.holder[prefix]; ok {
+			return n.follow(member.Join(n.places()[message].path, name))
+		}
+	}
+	return "", false
 }
 
 // below returns a member of an object of the caller's: as much of its path as is there.

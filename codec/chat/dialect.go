@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -161,8 +162,9 @@ func (e *encoder) placed(p *part, path string) error {
 		return fault.Unsupported(path, "%s: the upstream this model is routed to is not known to take content of type %q", path, p.Type)
 	}
 	if l := p.ImageURL; l != nil && l.Detail != "" && !e.dialect.Takes("messages.content.image_url.detail") {
-		l.Detail = ""
-		e.lose(path + ".image.detail")
+		if l.Detail = ""; codec.Detail(l.media) != "" {
+			e.lose(path + ".image.detail")
+		}
 	}
 	return nil
 }

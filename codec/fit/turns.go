@@ -31,6 +31,7 @@ func Turns(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 	for i := 0; i < len(t.messages); {
 		i = t.step(i)
 	}
+	losses.Moved(t.from)
 	out := codec.Shared(req)
 	out.Messages = t.out
 	return out
@@ -47,6 +48,7 @@ type turning struct {
 	losses   *codec.Losses
 	messages []*genwayv1.Message
 	out      []*genwayv1.Message
+	from     []codec.Origin // of out
 	// used are the identifiers of the calls so far, asked says that the user or a result has been.
 	used  map[string]bool
 	asked bool
@@ -138,8 +140,26 @@ func dangling(parts []*genwayv1.Part) int {
 
 // openCall is a call that is waiting for its result.
 type openCall struct {
-	id, sent, name, path string
-	result               *genwayv1.Part
+	id, sent, name string
+	result         *genwayv1.Part
+	// at is the place of the call, and of its result once there is one.
+	at codec.Position
+}
+
+// pathTo is the path of a part.
+func pathTo(at codec.Position) string {
+	return member.Within(member.Index("messages", at.Message), ".parts", at.Part)
+}
+
+// positions are the places of a message's parts, but for those that the caller of it leaves out.
+func positions(message int, parts []*genwayv1.Part, leaves func(*genwayv1.Part) bool) []codec.Position {
+	out := make([]codec.Position, 0, len(parts))
+	for i, p := range parts {
+		if leaves == nil || !leaves(p) {
+			out = append(out, codec.Position{Message: message, Part: i})
+		}
+	}
+	return out
 }
 
 // step takes the turns of the model that begin at a message, and what follows them until its next one. It returns
@@ -162,6 +182,7 @@ func (t *turning) model(begin, end int) (calls []*openCall) {
 		return nil
 	}
 	var turns []*genwayv1.Message
+	var from []codec.Origin
 	joins, owned := t.rules.JoinsTurns, false
 	for i, m := range t.messages[begin:end] {
 		joins = joins || len(calls) > 0 // results follow their calls at once
@@ -170,7 +191,7 @@ func (t *turning) model(begin, end int) (calls []*openCall) {
 			if call == nil {
 				return nil
 			}
-			open := &openCall{id: call.GetId(), sent: t.sent(call.GetId()), name: call.GetName(), path: member.Within(member.Index("messages", begin+i), ".parts", j)}
+			open := &openCall{id: call.GetId(), sent: t.sent(call.GetId()), name: call.GetName(), at: codec.Position{Message: begin + i, Part: j}}
 			if calls = append(calls, open); open.sent == open.id {
 				return nil
 			}
@@ -186,29 +207,36 @@ func (t *turning) model(begin, end int) (calls []*openCall) {
 				own := codec.Shared(turns[last])
 				own.Parts, own.NativeFields = slices.Clip(own.Parts), slices.Clip(own.NativeFields)
 				turns[last], owned = own, true
+				from[last].Parts = positions(from[last].Message, own.Parts, nil)
 			}
+			from[last].Parts = append(from[last].Parts, positions(begin+i, m.GetParts(), nil)...)
 			turns[last].Parts = append(turns[last].Parts, m.GetParts()...)
 			turns[last].NativeFields = append(turns[last].NativeFields, m.GetNativeFields()...)
 			continue
 		}
-		turns, owned = append(turns, m), false
+		turns, from, owned = append(turns, m), append(from, codec.Origin{Message: begin + i}), false
 	}
 	if last := turns[len(turns)-1]; t.rules.SealsReasoning {
-		if from := dangling(last.GetParts()); from < len(last.GetParts()) {
+		if dangles := dangling(last.GetParts()); dangles < len(last.GetParts()) {
 			last = codec.Shared(last)
 			last.Parts = slices.Clone(last.Parts)
-			for j := from; j < len(last.Parts); j++ {
+			for j := dangles; j < len(last.Parts); j++ {
 				last.Parts[j] = nothing()
-				t.losses.Add(member.Within(member.Index("messages", end-1), ".parts", j)+".thinking", "the vendor takes no reasoning that nothing follows")
+				at := codec.Position{Message: end - 1, Part: j}
+				if places := from[len(from)-1].Parts; places != nil {
+					at = places[j]
+				}
+				t.losses.Add(pathTo(at)+".thinking", "the vendor takes no reasoning that nothing follows")
 			}
 			turns[len(turns)-1] = last
 		}
 	}
 	if len(calls) > 0 && t.rules.JoinsTurns && !t.asked { // the user's turn comes before one with calls
 		t.out = append(t.out, &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{codec.TextPart("Continue.")}})
+		t.from = append(t.from, codec.Origin{Message: -1})
 	}
 	t.asked = t.asked || len(calls) > 0
-	t.out = append(t.out, turns...)
+	t.out, t.from = append(t.out, turns...), append(t.from, from...)
 	return calls
 }
 
@@ -232,6 +260,7 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 		waiting[c.id] = append(waiting[c.id], c)
 	}
 	var rest []*genwayv1.Message
+	var from []codec.Origin
 	first := -1 // where the results go
 	for i := begin; i < end; i++ {
 		m := t.messages[i]
@@ -239,7 +268,7 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 			if !isResult(p) {
 				return nil
 			}
-			return t.result(p, waiting, member.Within(member.Index("messages", i), ".parts", j))
+			return t.result(p, waiting, codec.Position{Message: i, Part: j})
 		})
 		if first < 0 && len(calls) > 0 && gathers(m) {
 			first = len(rest)
@@ -248,19 +277,20 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 			m = codec.Shared(m)
 			m.Parts = parts
 		}
-		rest = append(rest, m)
+		rest, from = append(rest, m), append(from, codec.Origin{Message: i})
 	}
 	var results []*genwayv1.Part
+	var places []codec.Position
 	for _, c := range calls {
 		if c.result == nil {
 			c.result = codec.TextPart("")
 			c.result.Kind = &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: c.sent, Name: c.name, IsError: true, Parts: []*genwayv1.Part{codec.TextPart(noResult)}}}
-			t.losses.Add(c.path+".tool_call", "it has no result, which the vendor demands, so that one is sent which says so")
+			t.losses.Add(pathTo(c.at)+".tool_call", "it has no result, which the vendor demands, so that one is sent which says so")
 		}
-		results = append(results, c.result)
+		results, places = append(results, c.result), append(places, c.at)
 	}
 	if len(results) == 0 {
-		t.out = append(t.out, rest...)
+		t.out, t.from = append(t.out, rest...), append(t.from, from...)
 		return
 	}
 	if first < 0 || rest[first].GetName() != "" || len(rest[first].GetNativeFields()) > 0 {
@@ -268,28 +298,30 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 			first = 0
 		}
 		t.out = append(append(append(t.out, rest[:first]...), &genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL, Parts: results}), rest[first:]...)
+		t.from = append(append(append(t.from, from[:first]...), codec.Origin{Message: places[0].Message, Parts: places}), from[first:]...)
 		return
 	}
 	to := codec.Shared(rest[first])
-	kept := slices.DeleteFunc(slices.Clone(to.Parts), func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" })
-	to.Parts = slices.Concat(results, kept)
+	moved := func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" }
+	from[first].Parts = append(places, positions(from[first].Message, to.Parts, moved)...)
+	to.Parts = append(results, slices.DeleteFunc(slices.Clone(to.Parts), moved)...)
 	rest[first] = to
 	// System text in between does not separate the results from their calls.
-	t.out = append(append(t.out, to), rest[:first]...)
-	t.out = append(t.out, rest[first+1:]...)
+	t.out = append(append(append(t.out, to), rest[:first]...), rest[first+1:]...)
+	t.from = append(append(append(t.from, from[first]), from[:first]...), from[first+1:]...)
 }
 
 // noResult is the result of a call that has none.
 const noResult = "The call has no result."
 
 // result assigns a result to its call. A result without a call, or a further one of the same call, becomes its text.
-func (t *turning) result(p *genwayv1.Part, waiting map[string][]*openCall, path string) *genwayv1.Part {
+func (t *turning) result(p *genwayv1.Part, waiting map[string][]*openCall, at codec.Position) *genwayv1.Part {
 	id := p.GetToolResult().GetToolCallId()
 	for _, c := range waiting[id] {
 		if c.result != nil {
 			continue
 		}
-		if c.result = p; c.sent != id {
+		if c.result, c.at = p, at; c.sent != id {
 			c.result = codec.WithResult(p, func(r *genwayv1.ToolResult) { r.ToolCallId = c.sent })
 		}
 		return nothing()
@@ -298,7 +330,7 @@ func (t *turning) result(p *genwayv1.Part, waiting map[string][]*openCall, path 
 	if len(waiting[id]) > 0 {
 		why = "its call has a result already, so that its text is sent"
 	}
-	t.losses.Add(path+".tool_result", why)
+	t.losses.Add(pathTo(at)+".tool_result", why)
 	if text := resultText(p.GetToolResult()); strings.TrimSpace(text) != "" {
 		return codec.TextPart(text)
 	}

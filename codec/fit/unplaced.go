@@ -111,7 +111,7 @@ func (u unplaced) media(m *genwayv1.Media, i int, kind string, filename, detail 
 	if filename && m.GetFilename() != "" {
 		u.lose(i, kind+".filename")
 	}
-	if detail && m.GetDetail() != "" {
+	if detail && codec.Detail(m) != "" {
 		u.lose(i, kind+".detail")
 	}
 	if m.GetTranscript() != "" && (!u.assistant || kind != ".audio") {

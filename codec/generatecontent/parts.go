@@ -65,7 +65,7 @@ func setMedia(p *genwayv1.Part, m *genwayv1.Media) {
 // vendor keeps are refused: only that vendor can read them.
 func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwayv1.NativeField) error {
 	var err error
-	if m.GetDetail() != "" && m.GetDetail() != "auto" {
+	if codec.Detail(m) != "" {
 		e.losses.Add(path+".detail", "the resolution of one medium cannot be chosen for every model of the target protocol")
 	}
 	uri := m.GetUrl()

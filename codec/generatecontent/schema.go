@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,6 +54,7 @@ func (c *schemaConverter) schema(n *member.Node) error {
 		return err
 	}
 	nullable, typed, kind := false, false, ""
+	var order []*member.Node
 	kept := members[:0]
 	for _, m := range members {
 		if to, ok := schemaAliases[m.name]; ok {
@@ -66,6 +68,8 @@ func (c *schemaConverter) schema(n *member.Node) error {
 			continue
 		case m.name == "format" && string(m.value.Raw) == `"enum"`:
 			continue
+		case m.name == "propertyOrdering" && m.value.Kind() == '[':
+			order = m.value.Values
 		case m.name == "type":
 			if m.value = typeOf(m.value); m.value.Kind() != '"' {
 				break
@@ -90,6 +94,9 @@ func (c *schemaConverter) schema(n *member.Node) error {
 			return err
 		}
 		c.out = append(c.out, ':')
+		if m.name == "properties" && order != nil {
+			m.value = ordered(m.value, order)
+		}
 		if err := c.member(m, kind, nullable, typed); err != nil {
 			return err
 		}
@@ -169,6 +176,26 @@ func (c *schemaConverter) elements(v *member.Node, write func(*member.Node) erro
 	}
 	c.out = append(c.out, ']')
 	return nil
+}
+
+// ordered returns properties in the order that the vendor would have them written in (SDK: Schema.PropertyOrdering). All
+// others write them in the order of the schema.
+func ordered(properties *member.Node, order []*member.Node) *member.Node {
+	places := make(map[string]int, len(order))
+	for i, n := range slices.Backward(order) {
+		places[n.Text()] = i - len(order)
+	}
+	at := make([]int, len(properties.Names))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return places[properties.Names[a]] - places[properties.Names[b]] })
+	out := *properties
+	out.Names, out.Values = make([]string, len(at)), make([]*member.Node, len(at))
+	for to, from := range at {
+		out.Names[to], out.Values[to] = properties.Names[from], properties.Values[from]
+	}
+	return &out
 }
 
 // properties writes an object whose values are schemas and whose names are the

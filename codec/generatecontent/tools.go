@@ -324,6 +324,9 @@ func (e *writer) functionResponse(r *genwayv1.ToolResult, path string, fields []
 	for i, p := range r.GetParts() {
 		if t := p.GetText(); t != nil {
 			texts = append(texts, t.Text)
+			if _, err := e.part(nil, p, member.Within(path, ".parts", i)); err != nil { // names what only a text of its own can have
+				return nil, err
+			}
 			continue
 		}
 		var err error

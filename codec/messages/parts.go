@@ -96,7 +96,7 @@ func (w *writer) media(p *genwayv1.Part, path string, losses *codec.Losses) {
 	case m.GetFilename() != "":
 		losses.Add(path+".filename", "images have no name in the messages protocol")
 	}
-	if m.GetDetail() != "" {
+	if codec.Detail(m) != "" {
 		losses.Add(path+".detail", "the messages protocol has no image detail")
 	}
 }

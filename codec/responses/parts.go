@@ -132,7 +132,7 @@ func (w *wirePart) image(path string) (*genwayv1.Media, error) {
 // detail is how closely an image is looked at. The protocol's default is as good as
 // none: other protocols have it as well, or no such member.
 func (w *wirePart) detail() string {
-	if w.Detail == defaultDetail {
+	if w.Detail == codec.AutoDetail {
 		return ""
 	}
 	return w.Detail
@@ -163,10 +163,6 @@ func (w *wirePart) file(path string) (*genwayv1.Media, error) {
 	media.Filename, media.Detail = w.Filename, w.Detail
 	return media, nil
 }
-
-// defaultDetail is what the vendor's type of an input image demands by default
-// (ResponseInputImageParam).
-const defaultDetail = "auto"
 
 // audioTypes pairs the vendor's formats with their MIME types; any other format
 // is the subtype.
@@ -270,7 +266,7 @@ func encodeImage(w *member.Writer, m *genwayv1.Media) {
 	} else {
 		w.DataURL("image_url", m)
 	}
-	w.Str("detail", cmp.Or(m.Detail, defaultDetail))
+	w.Str("detail", cmp.Or(m.Detail, codec.AutoDetail))
 }
 
 // encodeFile names bytes that have no name, as the vendor demands.

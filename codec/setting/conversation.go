@@ -35,13 +35,15 @@ var Messages = []Member{
 }
 
 // Holders are the members of a message's object that have parts without an object of their own, by the
-// parts' kinds.
+// parts' kinds, or a field of such a part in a member of its own.
 var Holders = []Member{
 	{"text", "content", "content", "content", ""},
+	{"text.citations", "annotations", "", "", ""},
 	{"refusal", "refusal", "", "", ""},
 	{"thinking", "reasoning_content|reasoning|reasoning_details", "", "", ""},
 	{"image", "images", "", "", ""},
 	{"audio", "audio", "", "", ""},
+	{"opaque", "reasoning_details", "", "", ""},
 	{"tool_call", "function_call", "", "", ""},
 	{"tool_result", Itself, "", "", ""},
 }

@@ -145,7 +145,8 @@ var texts = []Setting{
 	{
 		Field: "response_format.strict",
 		Chat:  byHand("response_format.json_schema.strict"), Responses: byHand("text.format.strict"),
-		Messages: lost("the messages protocol holds every answer to the schema").implied("true", "every answer is held to the schema"),
+		Messages:        lost("the messages protocol holds every answer to the schema").implied("true", "every answer is held to the schema"),
+		GenerateContent: Place{}.implied("true", "every answer is held to the schema"),
 	},
 	{
 		Field: "thinking", May: Drop,

@@ -157,7 +157,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		body, err = u.placeable(req.GetWire(), body, &losses)
 	}
 	if err != nil {
-		return nil, err
+		return nil, losses.Fault(err)
 	}
 	raw, _, err := u.unary(ctx, protocol.Count, req.GetRequest().GetModel(), body, req.GetWire())
 	if f, failed := errors.AsType[*fault.Error](err); failed && (f.Kind == fault.MethodNotAllowed || f.Kind == fault.NotFound && f.NativeType == "") {
@@ -222,7 +222,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	if !u.speaks(req.GetWire()) {
 		err := fit.Media(fitted, u.config.Protocol)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, nil, losses.Fault(err)
 		}
 		if fitted, err = fit.Stops(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
 			return nil, nil, nil, err
@@ -237,7 +237,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	if err == nil {
 		body, err = u.placeable(req.GetWire(), body, &losses)
 	}
-	if err == nil {
+	if err = losses.Fault(err); err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}
 	return req, body, losses.List(), err
@@ -250,7 +250,7 @@ func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses
 	if !own {
 		out = codec.Shared(fit.CallerTools(fit.Updates(out, u.config.Protocol), u.config.Protocol))
 	}
-	out.Messages = u.ownSeals(gatherResults(out.GetMessages()), losses)
+	out.Messages = u.ownSeals(gatherResults(out.GetMessages(), losses), losses)
 	if own {
 		return fit.Signed(out, rules, losses)
 	}
@@ -327,9 +327,10 @@ func (u *Upstream) foreign(s *genwayv1.Seal) bool {
 // after it, in the order of the calls, however the caller's protocol distributes them: vendors refuse
 // results in separate turns (case T17). The messages of the
 // argument are not changed.
-func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
+func gatherResults(messages []*genwayv1.Message, losses *codec.Losses) []*genwayv1.Message {
 	var out []*genwayv1.Message
-	order := map[string]int{}
+	var from []codec.Origin
+	order, moved := map[string]int{}, false
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		if m.GetRole() == genwayv1.Role_ROLE_ASSISTANT {
@@ -339,11 +340,16 @@ func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
 		for gatherable(m) && end < len(messages) && gatherable(messages[end]) {
 			end++
 		}
+		origin := codec.Origin{Message: i}
 		if gatherable(m) {
-			m = gathered(messages[i:end], order)
+			m, origin.Parts = gathered(messages, i, end, order)
+			moved = true
 		}
-		out = append(out, m)
+		out, from = append(out, m), append(from, origin)
 		i = end
+	}
+	if moved {
+		losses.Moved(from)
 	}
 	return out
 }
@@ -369,26 +375,30 @@ func callOrder(m *genwayv1.Message) map[string]int {
 	return order
 }
 
-// gathered is one message of all: results first, then the other parts.
-func gathered(all []*genwayv1.Message, order map[string]int) *genwayv1.Message {
-	var results, rest []*genwayv1.Part
-	for _, m := range all {
-		for _, p := range m.GetParts() {
-			if isResult(p) {
-				results = append(results, p)
-			} else {
-				rest = append(rest, p)
-			}
+// gathered is one message of those from begin to end: results first, then the other parts.
+func gathered(messages []*genwayv1.Message, begin, end int, order map[string]int) (*genwayv1.Message, []codec.Position) {
+	var from []codec.Position
+	for i, m := range messages[begin:end] {
+		for j := range m.GetParts() {
+			from = append(from, codec.Position{Message: begin + i, Part: j})
 		}
 	}
-	place := func(p *genwayv1.Part) int {
-		if n, ok := order[p.GetToolResult().GetToolCallId()]; ok {
+	at := func(p codec.Position) *genwayv1.Part { return messages[p.Message].GetParts()[p.Part] }
+	place := func(p codec.Position) int {
+		if !isResult(at(p)) {
+			return len(order) + 1
+		}
+		if n, ok := order[at(p).GetToolResult().GetToolCallId()]; ok {
 			return n
 		}
 		return len(order)
 	}
-	slices.SortStableFunc(results, func(a, b *genwayv1.Part) int { return place(a) - place(b) })
-	return &genwayv1.Message{Role: all[0].GetRole(), Parts: append(results, rest...), NativeRole: all[0].GetNativeRole()}
+	slices.SortStableFunc(from, func(a, b codec.Position) int { return place(a) - place(b) })
+	parts := make([]*genwayv1.Part, len(from))
+	for i, p := range from {
+		parts[i] = at(p)
+	}
+	return &genwayv1.Message{Role: messages[begin].GetRole(), Parts: parts, NativeRole: messages[begin].GetNativeRole()}, from
 }
 
 // asksForUsage reports whether the body itself asks for usage.
