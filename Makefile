@@ -186,9 +186,9 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	GO=$(GO) FUZZTIME=$(FUZZTIME) test/scripts/fuzz $(PKGS)
 
 .PHONY: bench
-bench: build ## Measure the gateway beside Go's reverse proxy and others (BENCH=quick: in five minutes)
+bench: build ## Measure the gateway beside Go's reverse proxy and others, and print what is dearer than in docs/performance.md (BENCH=quick: in five minutes)
 	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
-	bin/bench run -programs bin -peers test/bench/peers.yaml $(if $(filter quick,$(BENCH)),-quick -results test/bench/results/quick.jsonl,-results test/bench/results/bench.jsonl) $(BENCHFLAGS)
+	bin/bench run -programs bin -peers test/bench/peers.yaml $(if $(filter quick,$(BENCH)),-quick -results test/bench/results/quick.jsonl,-results test/bench/results/bench.jsonl -last docs/performance.md) $(BENCHFLAGS)
 
 .PHONY: bench-docs
 bench-docs: ## Write the results of the last make bench into docs/performance.md
@@ -216,14 +216,14 @@ bench-viewer: build ## Measure what a viewer of the live tail costs at 500 reque
 	bin/bench viewer -programs bin $(BENCHFLAGS)
 
 .PHONY: bench-telemetry-pairs
-bench-telemetry-pairs: ## Measure the same in one process, in short slices in turns, with intervals; also on a busy machine
+bench-telemetry-pairs: ## Measure what metrics, logs and traces cost, in one process, in short slices in turns, with intervals; also on a busy machine
 	$(GO) test ./cmd/genway -run '^$$' -cpu 1 -timeout=30m -benchtime 7000x -bench 'TelemetryPairs/^(nothing|metrics-and-logs)$$'
 	$(GO) test ./cmd/genway -run '^$$' -cpu 1 -timeout=30m -benchtime 200x -bench 'TelemetryPairs/^unsampled$$'
 
-.PHONY: bench-telemetry
-bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with runs without them
+.PHONY: bench-features
+bench-features: build ## Measure what each feature costs a request, by taking it out or putting it in, in turns with runs without the change (ten minutes)
 	$(GO) build -C test/bench -o $(CURDIR)/bin/bench .
-	bin/bench telemetry -programs bin -results bin/bench-telemetry.jsonl $(BENCHFLAGS)
+	bin/bench features -programs bin -results bin/bench-features.jsonl $(BENCHFLAGS)
 
 .PHONY: bench-soak
 bench-soak: build ## Hold 2,000 streams open for five minutes, on each form of the gateway

@@ -42,7 +42,7 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 	"profile":              runProfile,
 	"load":                 runLoad,
 	"overload":             runOverload,
-	"telemetry":            runTelemetry,
+	"features":             runFeatures,
 	"viewer":               runViewer,
 	target.UpstreamCommand: runUpstream,
 	target.ProxyCommand:    runProxy,
@@ -53,7 +53,7 @@ const usage = `bench measures what a gateway costs.
 
   bench run        start all targets in turn, measure them, print the tables
   bench overload   offer several times the capacity
-  bench telemetry  measure what metrics, logs and traces cost
+  bench features   measure what each feature costs
   bench soak       hold many streams open on Genway for minutes
   bench profile    say where Genway's time goes
   bench allocs     compare what Genway's stages allocate with the baseline

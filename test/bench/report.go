@@ -17,6 +17,7 @@ import (
 
 func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := newFlags("report FILE", stderr)
+	last := flags.String("last", "", "document with earlier figures: rows that are dearer by more than a twentieth are printed too")
 	write := flags.String("write", "", "document to write the tables into, between its marks, with a chart beside it")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -25,7 +26,7 @@ func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error
 		return errors.New("report: name one file of results")
 	}
 	if *write == "" {
-		return printReport(stdout, flags.Arg(0))
+		return errors.Join(printReport(stdout, flags.Arg(0)), compareReport(stdout, flags.Arg(0), *last))
 	}
 	records, err := readRecords(flags.Arg(0))
 	if err != nil {
@@ -58,6 +59,23 @@ func printReport(stdout io.Writer, path string) error {
 		return err
 	}
 	report.Markdown(stdout, records)
+	return nil
+}
+
+// compareReport prints what is dearer than in a document; nothing without one.
+func compareReport(stdout io.Writer, path, document string) error {
+	if document == "" {
+		return nil
+	}
+	text, err := os.ReadFile(document) //nolint:gosec // The user names it.
+	if err != nil {
+		return err
+	}
+	records, err := readRecords(path)
+	if err != nil {
+		return err
+	}
+	report.Compare(stdout, text, records)
 	return nil
 }
 

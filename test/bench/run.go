@@ -132,6 +132,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	flags.IntVar(&o.memory.Streams, "streams", 1000, "streams open at once, for their memory")
 	flags.Int64Var(&o.memory.Pictures, "pictures", 200, "images of 20 MB")
 	flags.DurationVar(&o.memory.Collect, "collect", 15*time.Second, "small requests after them, which make the runtime collect, and as long a rest")
+	last := flags.String("last", "", "document with the last figures: rows that are dearer by more than a twentieth are printed; none when empty")
 	flags.BoolVar(&o.quick, "quick", false, "short runs, two turns, two starts, few images of 20 MB, deferral always: figures to look at, not to quote")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -154,7 +155,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	// What was measured before a failure is printed too.
 	fmt.Fprintf(stdout, "took %v\n", time.Since(begin).Round(time.Second))
-	return errors.Join(err, done(), printReport(stdout, o.results))
+	return errors.Join(err, done(), printReport(stdout, o.results), compareReport(stdout, o.results, *last))
 }
 
 // choose finds the workloads that were asked for.

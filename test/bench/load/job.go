@@ -1,6 +1,9 @@
 package load
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Job is a request and what its answers must be.
 type Job struct {
@@ -27,7 +30,7 @@ type Header struct{ Name, Value string }
 
 // NewRequest returns a POST of a JSON body to http://ADDRESS/PATH.
 func NewRequest(address, path string, headers []Header, body []byte) []byte {
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, address, len(body))
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, strings.TrimPrefix(address, encryptedPrefix), len(body))
 	for _, h := range headers {
 		request = fmt.Appendf(request, "%s: %s\r\n", h.Name, h.Value)
 	}

@@ -13,7 +13,7 @@ type Client struct {
 	connections []*connection
 }
 
-// NewClient returns a client of so many connections to a HOST:PORT, none open yet. An
+// NewClient returns a client of so many connections to a HOST:PORT, none open yet; behind https:// they are TLS. An
 // exchange takes at most the timeout.
 func NewClient(address string, connections int, timeout time.Duration) *Client {
 	c := &Client{}

@@ -13,10 +13,10 @@ import (
 
 // The groups of rounds.
 const (
-	GroupMain      = "main"
-	GroupPairs     = "pairs"
-	GroupStreams   = "stream-pairs"
-	GroupTelemetry = "telemetry"
+	GroupMain     = "main"
+	GroupPairs    = "pairs"
+	GroupStreams  = "stream-pairs"
+	GroupFeatures = "features"
 )
 
 // none stands where nothing was measured.
@@ -51,8 +51,8 @@ func tables(out io.Writer, records []measure.Record) {
 	if crossed := all.kind(measure.KindRun).of(GroupStreams, "", ""); len(crossed) > 0 {
 		pairs(out, "Protocols, streams of 200 events, 16 connections, CPU/stream", workload.StreamPairs(), crossed)
 	}
-	if observed := all.kind(measure.KindRun).of(GroupTelemetry, "", ""); len(observed) > 0 {
-		telemetry(out, observed)
+	if changed := all.kind(measure.KindRun).of(GroupFeatures, "", ""); len(changed) > 0 {
+		features(out, changed)
 	}
 	if len(memory) > 0 {
 		memories(out, memory)

@@ -63,13 +63,13 @@ func records() (all []measure.Record) {
 				measure.Record{Kind: measure.KindSoak, Workload: "soak", Target: t.Name, CPU: 90, PeakRSS: 80 << 20, Load: &load.Result{Requests: 2000, Events: 6_000_000, Wall: 300, Errors: map[string]int{"no answer": 1}}})
 		}
 	}
-	for i, t := range target.Telemetry() {
+	for i, f := range target.Features() {
 		for round := range 3 {
 			noise := 1.0
 			if round == 1 {
 				noise = 2
 			}
-			all = append(all, measure.Record{Kind: measure.KindRun, Group: GroupTelemetry, Workload: workload.Chat1K().Name, Target: t.Name, Round: round, CPUPer1000: (100 + float64(i*i)) * noise})
+			all = append(all, measure.Record{Kind: measure.KindRun, Group: GroupFeatures, Workload: workload.Chat1K().Name, Target: f.Name, Round: round, CPUPer1000: (100 + float64(i*i)) * noise})
 		}
 	}
 	return all
@@ -159,5 +159,40 @@ func TestMedian(t *testing.T) {
 	}
 	if _, ok := medianOf(nil); ok {
 		t.Error("a median of nothing")
+	}
+}
+
+// Rows that are dearer than in a document are named, with their table; what is cheaper, new or gone is not.
+func TestCompare(t *testing.T) {
+	document, err := Document([]byte(beginMark+endMark), records(), "x.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same strings.Builder
+	Compare(&same, document, records())
+	if !strings.Contains(same.String(), "No row is dearer") {
+		t.Error(same.String())
+	}
+	dearer := records()
+	for i := range dearer {
+		switch r := &dearer[i]; {
+		case r.Target != target.AllInOne:
+		case r.Workload == "chat" && r.Group == GroupMain:
+			r.CPUPer1000 *= 1.06
+		case r.Workload == "stream":
+			r.CPUPer1000 *= 1.04
+		case r.Workload == "open-streams":
+			r.IdleRSS, r.CPUPer1000 = r.IdleRSS*2, r.CPUPer1000/2
+		case r.Kind == measure.KindStart:
+			r.StartSeconds *= 3
+		}
+	}
+	var got strings.Builder
+	Compare(&got, document, dearer)
+	golden(t, "compared.md", got.String())
+	var nothing strings.Builder
+	Compare(&nothing, nil, dearer)
+	if !strings.Contains(nothing.String(), "No row is dearer") {
+		t.Error(nothing.String())
 	}
 }

@@ -51,14 +51,14 @@ type genway struct {
 	address      string
 }
 
-func newGenway(ctx context.Context, site Site) (g genway, err error) {
+func newGenway(ctx context.Context, site Site, c change) (g genway, err error) {
 	g = genway{site: site, data: filepath.Join(site.Dir, "data"), config: filepath.Join(site.Dir, "genway.yaml"), keys: map[string]string{}}
 	if g.address, err = FreeAddress(ctx); err != nil {
 		return g, err
 	}
 	for _, group := range []string{"chat", "messages", "generatecontent"} {
-		//nolint:gosec // Our own command, with our own arguments.
-		create := exec.CommandContext(ctx, g.program("genway"), "keys", "create", "--data", g.data, "--group", group, "--owner", "bench", "--name", "bench-"+group)
+		args := append([]string{"keys", "create", "--data", g.data, "--group", group, "--owner", "bench", "--name", "bench-" + group}, c.keys...)
+		create := exec.CommandContext(ctx, g.program("genway"), args...) //nolint:gosec // Our own command, with our own arguments.
 		create.Stderr = os.Stderr
 		key, err := create.Output()
 		if err != nil {
@@ -70,7 +70,11 @@ func newGenway(ctx context.Context, site Site) (g genway, err error) {
 	if err := os.WriteFile(prices, []byte(genwayPrices), 0o600); err != nil {
 		return g, err
 	}
-	return g, os.WriteFile(g.config, fmt.Appendf(nil, genwayConfig, site.Upstream, prices), 0o600)
+	config := fmt.Sprintf(genwayConfig, site.Upstream, prices)
+	if c.config != nil {
+		config = c.config(config)
+	}
+	return g, os.WriteFile(g.config, []byte(config), 0o600)
 }
 
 func (g genway) program(name string) string { return filepath.Join(g.site.Programs, name) }
@@ -90,16 +94,7 @@ func (g genway) plan(commands ...process.Command) *Plan {
 	return plan
 }
 
-func allInOne() Target {
-	return Target{Name: AllInOne, Title: "genway, one process", Gateway: true, Prepare: func(ctx context.Context, site Site) (*Plan, error) {
-		g, err := newGenway(ctx, site)
-		if err != nil {
-			return nil, err
-		}
-		grpc := "unix:" + filepath.Join(site.Dir, "grpc.sock")
-		return g.plan(g.command("genway", "serve", "--data", g.data, "--config", g.config, "--http", g.address, "--grpc", grpc, "--max-connections-per-address", "0")), nil
-	}}
-}
+func allInOne() Target { return changed(AllInOne, "genway, one process", change{}) }
 
 func twoProcesses() Target { return twoWith(TwoProcesses, "genway, two processes") }
 
@@ -112,7 +107,7 @@ func wholeBodies() Target {
 // twoWith is the form of two processes, with more flags of the edge.
 func twoWith(name, title string, more ...string) Target {
 	return Target{Name: name, Title: title, Gateway: true, Prepare: func(ctx context.Context, site Site) (*Plan, error) {
-		g, err := newGenway(ctx, site)
+		g, err := newGenway(ctx, site, change{})
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func Peers(path string) ([]Target, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	taken := map[string]bool{}
-	for _, t := range append(All(), Telemetry()...) {
+	for _, t := range builtin() {
 		taken[t.Name] = true
 	}
 	var targets []Target

@@ -39,7 +39,7 @@ type Site struct {
 
 // Plan is how a target is started, as often as wanted.
 type Plan struct {
-	// Address is the HOST:PORT it answers at.
+	// Address is the HOST:PORT it answers at, behind https:// with TLS.
 	Address string
 	// Keys are the callers' keys by group. A target without keys takes any.
 	Keys map[string]string
@@ -88,11 +88,20 @@ func All() []Target {
 	return []Target{direct(), nginx(), reverseProxy(), bareOne(), bareTwo(), allInOne(), twoProcesses(), wholeBodies()}
 }
 
+// builtin are all targets but peers.
+func builtin() []Target {
+	all := All()
+	for _, f := range Features() {
+		all = append(all, f.Target)
+	}
+	return all
+}
+
 // Named picks targets by name, keeping their order, of all that there are and of more.
 func Named(names []string, more ...Target) ([]Target, error) {
 	var picked []Target
 	known := map[string]bool{}
-	for _, t := range append(append(All(), Telemetry()...), more...) {
+	for _, t := range append(builtin(), more...) {
 		known[t.Name] = true
 		for _, name := range names {
 			if name == t.Name {

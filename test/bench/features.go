@@ -11,20 +11,20 @@ import (
 	"github.com/genway/genway/test/bench/workload"
 )
 
-// runTelemetry measures the CPU time that logs, metrics and traces cost a chat request. Each
-// round runs every setting once.
-func runTelemetry(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// runFeatures measures the CPU time that each feature costs a chat request. Each round runs every
+// setting once.
+func runFeatures(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var o options
-	flags := newFlags("telemetry", stderr)
+	flags := newFlags("features", stderr)
 	o.register(flags)
 	flags.IntVar(&o.rounds, "rounds", 24, "rounds; each runs every setting once")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if o.targets == "" {
-		names := make([]string, 0, len(target.Telemetry()))
-		for _, t := range target.Telemetry() {
-			names = append(names, t.Name)
+		var names []string
+		for _, f := range target.Features() {
+			names = append(names, f.Name)
 		}
 		o.targets = strings.Join(names, ",")
 	}
@@ -36,7 +36,7 @@ func runTelemetry(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		if err := b.Startup(ctx, 1); err != nil {
 			return err
 		}
-		return b.Rounds(ctx, report.GroupTelemetry, []workload.Workload{workload.Chat1K()}, o.rounds, true)
+		return b.Rounds(ctx, report.GroupFeatures, []workload.Workload{workload.Chat1K()}, o.rounds, true)
 	}
 	if err := errors.Join(run(), done()); err != nil {
 		return err
