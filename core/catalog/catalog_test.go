@@ -310,6 +310,15 @@ func TestRefusable(t *testing.T) {
 	}
 }
 
+// A call is not demanded of a model that refuses to be made to, whether it thinks or not.
+func TestForcedCalls(t *testing.T) {
+	forced := `{"tools":[{"function":{"name":"f"}}],"toolChoice":{"mode":"MODE_REQUIRED"}}`
+	got, losses, err := catalog.Row{Refuses: &[]string{catalog.ForcedToolChoice}, Thinking: &[]string{}}.Fit(request(t, forced), genwayv1.Protocol_PROTOCOL_MESSAGES)
+	if err != nil || len(losses) != 1 || losses[0].GetMember() != "tool_choice" || got.GetToolChoice().GetMode() != genwayv1.ToolChoice_MODE_AUTO {
+		t.Errorf("got %v, losses %v, %v", got, losses, err)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "there are no models in it",
