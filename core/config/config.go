@@ -186,7 +186,7 @@ type Target struct {
 	// Weight is the target's share of the load; nil and 0 are 1.
 	Weight *int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Share of the load; default 1."`
 	// Fit has requests of the upstream's own protocol fit the model, too.
-	Fit bool `yaml:"fit,omitempty" json:"fit,omitempty" jsonschema_description:"Leave out what the catalogue says the model refuses, and lower limits above its most, also where the caller speaks the upstream's protocol: its body is not touched otherwise. The target's model is named."`
+	Fit bool `yaml:"fit,omitempty" json:"fit,omitempty" jsonschema_description:"Have requests of callers that speak the upstream's protocol fit the model as translated ones do, by what the catalogue says: their bodies are not touched otherwise. The target's model is named."`
 	// Cache is CacheAuto, or empty.
 	Cache string `yaml:"cache,omitempty" json:"cache,omitempty" jsonschema:"enum=auto" jsonschema_description:"auto adds prompt-cache breakpoints to translated requests whose callers set none, for upstreams of kind messages. Without it, only callers set them."`
 	// Overrides change the parameters of requests.

@@ -56,6 +56,30 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	return out, losses, err
 }
 
+// Followed returns a request in which settings were changed, or the choice of tools, with the change made in the caller's
+// body as well.
+func Followed(before, after *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
+	if before == after || len(before.GetWire().GetJson()) == 0 {
+		return after, nil
+	}
+	c := protocol.Of(before.GetWire().GetProtocol()).Codec
+	from, to := bare(before, nil), bare(after, nil)
+	if before.GetToolChoice() != after.GetToolChoice() {
+		from.Tools, from.ToolChoice, to.Tools, to.ToolChoice = before.GetTools(), before.GetToolChoice(), after.GetTools(), after.GetToolChoice()
+	}
+	was, err := c.EncodeRequest(from, nil)
+	if err != nil {
+		return nil, err
+	}
+	is, err := c.EncodeRequest(to, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := codec.Shared(after)
+	out.Wire, err = follow(before.GetWire(), was, is, c)
+	return out, err
+}
+
 // WithLimit returns the request with a limit of tokens within the rules, for an upstream
 // that demands one where the caller names none: most is what it would get otherwise. req
 // is not changed.

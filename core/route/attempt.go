@@ -47,7 +47,7 @@ func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateT
 // text is targeted with the target's overrides, and captured. A strict request that would lose
 // something is refused.
 func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Request, []*genwayv1.Loss, error) {
-	if !a.passes(req.Head()) {
+	if a.Fit || !a.passes(req.Head()) {
 		whole, err := req.Whole()
 		if err != nil {
 			return nil, nil, err
@@ -124,14 +124,19 @@ func limitedAs(asked *genwayv1.GenerateTextRequest, known catalog.Row) *genwayv1
 // finds the models itself.
 func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss, own bool) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
 	most := protocol.Of(a.Protocol).Upstream.MaxTokens
-	if own || a.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || a.Catalog == nil {
+	if own && !a.Fit || a.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || a.Catalog == nil {
 		if most != nil {
 			asked = a.Overrides.WithLimit(asked, most(asked.GetModel()))
 		}
 		return asked, losses, nil
 	}
 	known := a.Catalog.Find(asked.GetModel())
+	before := asked
 	asked, lost, err := known.Fit(asked, a.Protocol)
+	if err == nil && own {
+		asked, err = override.Followed(before, asked)
+		return asked, append(losses, lost...), err
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,15 +219,20 @@ func (a attempt) count(_ context.Context, req *genwayv1.CountTokensRequest) (*ge
 	if err != nil {
 		return nil, nil, err
 	}
-	asked := a.targeted(whole)
+	asked, lost := a.targeted(whole), []*genwayv1.Loss(nil)
 	asked.Wire = wireFor(req.GetWire(), a.Target)
-	asked, lost, err := a.ofVersion(asked)
+	if a.Catalog != nil && a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && !a.speaks(asked) {
+		if asked, lost, err = a.Catalog.Find(asked.GetModel()).Fit(asked, a.Protocol); err != nil {
+			return nil, nil, err
+		}
+	}
+	asked, older, err := a.ofVersion(asked)
 	if err != nil {
 		return nil, nil, err
 	}
 	wire := asked.GetWire()
 	asked.Wire = nil
-	return &genwayv1.CountTokensRequest{Request: asked, Wire: wire}, append(unknown, lost...), nil
+	return &genwayv1.CountTokensRequest{Request: asked, Wire: wire}, slices.Concat(unknown, lost, older), nil
 }
 
 // wireFor keeps the caller's body for an upstream of its protocol, and for the

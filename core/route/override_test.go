@@ -305,3 +305,77 @@ func TestCandidatesSayHowLongAnswersAre(t *testing.T) {
 		}
 	})
 }
+
+// A target that has its own protocol's requests fit the model changes them as translated ones are changed, in the caller's body,
+// which stays as it is otherwise.
+func TestOwnBodiesFit(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: m, max_output: 50, refuses: [temperature, forced_tool_choice], thinking: [adaptive, effort], efforts: [low, high], one_of: [top_p, top_k], input: [text]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const turns = `"messages":[{"role":"user","content":"hi"}]`
+	for _, c := range []struct{ name, body, want, lost, refused string }{
+		{"it fits", `{"model":"m",` + turns + `,"max_tokens":9 }`, `{"model":"m",` + turns + `,"max_tokens":9 }`, "", ""},
+		{"settings", `{"model":"m","max_tokens":99,"temperature":0.5,"x":{"y":1.0},` + turns + `}`, `{"model":"m","max_tokens":50,"x":{"y":1.0},` + turns + `}`, "max_output_tokens sampling.temperature", ""},
+		{"one of two", `{"model":"m","max_tokens":9,"top_p":0.5,"top_k":3,` + turns + `}`, `{"model":"m","max_tokens":9,"top_p":0.5,` + turns + `}`, "sampling.top_k", ""},
+		{"thinking", `{"model":"m","max_tokens":9,"thinking":{"type":"enabled","budget_tokens":1024},` + turns + `}`, `{"model":"m","max_tokens":9,"thinking":{"type":"adaptive"},` + turns + `,"output_config":{"effort":"low"}}`, "thinking.budget_tokens", ""},
+		{"a choice", `{"model":"m","max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"},"x":1.0}],"tool_choice":{"type":"any"},` + turns + `}`,
+			`{"model":"m","max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"},"x":1.0}],"tool_choice":{"type":"auto"},` + turns + `}`, "tool_choice", ""},
+		{"contents", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://a.test/b"}}]}]}`, "", "", "messages[0].parts[0].image"},
+	} {
+		for _, fit := range []bool{true, false} {
+			t.Run(c.name+map[bool]string{true: "", false: ", not asked to"}[fit], func(t *testing.T) {
+				req, err := protocol.Of(genwayv1.Protocol_PROTOCOL_MESSAGES).Codec.DecodeRequest([]byte(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Json: []byte(c.body)}
+				only := &stub{name: "only"}
+				r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Catalog: known, Fit: fit}}}})
+				resp, err := r.GenerateText(t.Context(), deferred.New(req.GenerateTextRequest))
+				if fit && c.refused != "" {
+					if err == nil || fault.From(err).Param != c.refused {
+						t.Errorf("got %v, want a refusal of %s", err, c.refused)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				var lost []string
+				for _, l := range resp.GetLosses() {
+					lost = append(lost, l.GetMember())
+				}
+				want, named := c.want, c.lost
+				if !fit {
+					want, named = c.body, ""
+				}
+				if got := string(only.seen.GetWire().GetJson()); got != want || strings.Join(lost, " ") != named {
+					t.Errorf("got  %s, lost %v\nwant %s, lost %s", got, lost, want, named)
+				}
+			})
+		}
+	}
+}
+
+// The tokens of a request are counted as the model takes it.
+func TestCountsFit(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: m, max_output: 50, refuses: [temperature], thinking: [effort], tools: false}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := &stub{name: "only"}
+	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Catalog: known}}}})
+	asked := &genwayv1.GenerateTextRequest{Model: "m", Thinking: &genwayv1.ThinkingConfig{BudgetTokens: new(int32(1024))}, Sampling: &genwayv1.Sampling{Temperature: new(0.5)}}
+	resp, err := r.CountTokens(t.Context(), &genwayv1.CountTokensRequest{Request: asked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if only.seen.GetThinking().GetEffort() == "" || only.seen.GetThinking().BudgetTokens != nil || only.seen.GetSampling().Temperature != nil || len(resp.GetLosses()) != 2 {
+		t.Errorf("got %v, losses %v", only.seen, resp.GetLosses())
+	}
+	asked.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f"}}}}
+	if _, err := r.CountTokens(t.Context(), &genwayv1.CountTokensRequest{Request: asked}); err == nil || fault.From(err).Param != "tools" {
+		t.Errorf("got %v, want a refusal of tools", err)
+	}
+}

@@ -79,20 +79,25 @@ type Target struct {
 	// Catalog is what is known of models, which translated requests are made to fit; nil knows
 	// nothing.
 	Catalog *catalog.Catalog
+	// Fit makes the requests of callers of the upstream's own protocol fit the model, too.
+	Fit bool
 	// Guard holds the upstream to its limits; nil sets none.
 	Guard *Guard
 	// Models returns what the target is listed with; nil is what the upstream lists.
 	Models func() []*genwayv1.Model
 }
 
-// Changes says what the target changes of requests, for people: "set temperature 0.2; cache auto". It is empty for
+// Changes says what the target changes of requests, for people: "set temperature 0.2; cache auto; fit". It is empty for
 // nothing.
 func (t *Target) Changes() string {
 	changes := t.Overrides.String()
 	if t.Cache {
-		changes = strings.TrimPrefix(changes+"; cache auto", "; ")
+		changes += "; cache auto"
 	}
-	return changes
+	if t.Fit {
+		changes += "; fit"
+	}
+	return strings.TrimPrefix(changes, "; ")
 }
 
 // Router is a table of routes that can be swapped while requests run; each request

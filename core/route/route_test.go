@@ -86,8 +86,8 @@ func (s *stub) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateIm
 	return images.SendAll(resp, send)
 }
 
-func (s *stub) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	s.called(ctx, nil)
+func (s *stub) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	s.called(ctx, req.GetRequest())
 	return &genwayv1.CountTokensResponse{InputTokens: 7}, s.err
 }
 

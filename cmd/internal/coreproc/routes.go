@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +109,7 @@ func targets(r config.Route, list []config.Target, made map[string]route.Target,
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
-		target.Model, target.Cache = t.Model, t.Cache == config.CacheAuto
+		target.Model, target.Cache, target.Fit = t.Model, t.Cache == config.CacheAuto, t.Fit
 		if t.Weight != nil {
 			target.Weight = *t.Weight
 		}
@@ -118,11 +117,7 @@ func targets(r config.Route, list []config.Target, made map[string]route.Target,
 			target.Models = listed(listing, t.Model)
 		}
 		var err error
-		var fits catalog.Row
-		if t.Fit {
-			fits = target.Catalog.Find(cmp.Or(t.Model, r.Model))
-		}
-		if target.Overrides, err = overrides(t.Overrides, fits); err != nil {
+		if target.Overrides, err = overrides(t.Overrides); err != nil {
 			return nil, fmt.Errorf("upstream %s: %w", t.Upstream, err)
 		}
 		all = append(all, target)
@@ -130,24 +125,11 @@ func targets(r config.Route, list []config.Target, made map[string]route.Target,
 	return all, nil
 }
 
-// overrides prepares a target's overrides, with what the model refuses where the operator
-// wants every request to fit it.
-func overrides(o config.Overrides, fits catalog.Row) (*override.Overrides, error) {
+// overrides prepares a target's overrides.
+func overrides(o config.Overrides) (*override.Overrides, error) {
 	rules := override.Rules{Drop: o.Drop, Set: o.Set.Values(), Default: o.Default.Values(), Bound: map[string]override.Range{}}
 	for name, b := range o.Bound.Values() {
 		rules.Bound[name] = override.Range{Min: b.Min, Max: b.Max}
-	}
-	if fits.Refuses != nil {
-		for _, name := range *fits.Refuses {
-			if _, set := rules.Set[name]; !set && !slices.Contains(rules.Drop, name) && !slices.Contains(catalog.Features(), name) {
-				rules.Drop = append(slices.Clip(rules.Drop), name)
-			}
-		}
-	}
-	if most := fits.MaxOutput; most != nil {
-		if _, bounded := rules.Bound["max_output_tokens"]; !bounded {
-			rules.Bound["max_output_tokens"] = override.Range{Max: new(float64(*most))}
-		}
 	}
 	return override.New(rules)
 }
