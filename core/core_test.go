@@ -456,6 +456,11 @@ func TestModelsComeInPages(t *testing.T) {
 	if _, err := f.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageSize: -1}); detail(t, err).GetParam() != "page_size" {
 		t.Error(err)
 	}
+	for _, token := range []string{"0", "bb", "\x01", strings.Repeat("a", 1<<16)} {
+		if _, err := f.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageToken: token}); detail(t, err).GetParam() != "page_token" {
+			t.Errorf("%.20q: %v", token, err)
+		}
+	}
 	if m, err := f.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: "b"}); err != nil || m.GetModel().GetName() != "b" {
 		t.Errorf("%v, %v", m, err)
 	}

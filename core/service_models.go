@@ -22,21 +22,21 @@ func (s *Service) ListModels(ctx context.Context, req *genwayv1.ListModelsReques
 		return nil, fault.Invalid("page_size", "page_size: expected at least 0, got %d", req.GetPageSize())
 	}
 	err = s.visit(ctx, "ListModels", func(policy *keys.Policy) error {
-		resp = page(s.models(policy), req)
-		return nil
+		resp, err = page(s.models(policy), req)
+		return err
 	})
 	return resp, err
 }
 
-func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.ListModelsResponse {
+// page returns the models after the one that the token names. A token that names none is refused: it comes from
+// no earlier page, or from a list that has changed since.
+func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, error) {
 	if token := req.GetPageToken(); token != "" {
-		start, _ := slices.BinarySearchFunc(models, token, func(m *genwayv1.Model, name string) int {
-			if m.GetName() <= name {
-				return -1
-			}
-			return 1
-		})
-		models = models[start:]
+		last, found := slices.BinarySearchFunc(models, token, func(m *genwayv1.Model, name string) int { return cmp.Compare(m.GetName(), name) })
+		if !found {
+			return nil, fault.Invalid("page_token", "page_token: expected the next_page_token of an earlier page; list again from the beginning")
+		}
+		models = models[last+1:]
 	}
 	resp := &genwayv1.ListModelsResponse{}
 	if size := int(cmp.Or(req.GetPageSize(), defaultPage)); len(models) > size {
@@ -46,7 +46,7 @@ func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.L
 	for _, m := range models {
 		resp.Models = append(resp.Models, proto.CloneOf(m))
 	}
-	return resp
+	return resp, nil
 }
 
 // GetModel describes one model.

@@ -96,8 +96,10 @@ func (s *Sandbox) image(ctx context.Context, req *genwayv1.GenerateImageRequest,
 func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	c := &commission{count: 1, compression: 100}
 	c.spec = drawing.Spec{Prompt: req.GetPrompt(), Quality: "medium", Background: "opaque"}
-	var err error
+	err := checkExtra(req, req.GetExtraJson())
 	switch {
+	case err != nil:
+		return nil, err
 	case req.GetPrompt() == "":
 		return nil, fault.Missing("prompt")
 	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > maxImages):

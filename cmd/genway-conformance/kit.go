@@ -140,7 +140,7 @@ func (k *kit) isServing(ctx context.Context) error {
 var reasons = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 // refused checks that a call failed with the code, and with an ErrorDetail of the kind. If param is not empty,
-// it is the member at fault.
+// it is the member at fault, or has it.
 func refused(err error, code codes.Code, kind genwayv1.ErrorKind, param string) error {
 	if err == nil {
 		return fmt.Errorf("the call succeeds; it must fail with %s", code)
@@ -172,7 +172,7 @@ func refused(err error, code codes.Code, kind genwayv1.ErrorKind, param string) 
 		return errors.New("the detail has no message")
 	case detail.GetRetryAfter().AsDuration() < 0:
 		return fmt.Errorf("retry_after is %s", detail.GetRetryAfter().AsDuration())
-	case param != "" && detail.GetParam() != param:
+	case param != "" && detail.GetParam() != param && !strings.HasPrefix(detail.GetParam(), param+"."):
 		return fmt.Errorf("the param is %q, not %q", detail.GetParam(), param)
 	}
 	for _, d := range s.Details() {

@@ -89,6 +89,7 @@ func works(t *testing.T, l language) {
 func TestU31Go(t *testing.T)         { works(t, golang()) }      //nolint:tparallel // the parts of a client run at once, and one client after the other
 func TestU32TypeScript(t *testing.T) { works(t, typescript(t)) } //nolint:tparallel // likewise
 func TestU33Python(t *testing.T)     { works(t, python(t)) }     //nolint:tparallel // likewise
+func TestU34Java(t *testing.T)       { works(t, java(t)) }       //nolint:tparallel // likewise
 
 // cutter is a server of the contract whose streams end early, with the status OK.
 type cutter struct {

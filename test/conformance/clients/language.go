@@ -37,21 +37,30 @@ func typescript(t *testing.T) language {
 	return language{dir: "client-typescript", run: "node dist/client.js", path: wrappers(t, nil) + ":" + node}
 }
 
-// python is the client in Python, by the first interpreter that has grpcio.
+// python is the client in Python.
 func python(t *testing.T) language {
 	t.Helper()
-	for _, program := range []string{"protoc", "grpc_python_plugin"} {
+	interpreter, err := server.Python()
+	if err != nil {
+		t.Skip("SKIPPED: the client in Python was not tested:", err)
+	}
+	return language{dir: "client-python", run: "PYTHONPATH=gen python3 client.py", path: wrappers(t, map[string]string{"python3": interpreter})}
+}
+
+// java is the client in Java, by the packages of Debian.
+func java(t *testing.T) language {
+	t.Helper()
+	for _, program := range []string{"javac", "protoc", "grpc_java_plugin"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("SKIPPED: the client in Python was not tested:", err)
+			t.Skip("SKIPPED: the client in Java was not tested:", err)
 		}
 	}
-	for _, interpreter := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(t.Context(), interpreter, "-c", "import grpc, google.protobuf").Run() == nil {
-			return language{dir: "client-python", run: "PYTHONPATH=gen python3 client.py", path: wrappers(t, map[string]string{"python3": interpreter})}
+	for _, library := range []string{"grpc-netty", "protobuf", "netty-transport", "perfmark-api", "guava", "gson", "geronimo-annotation-1.3-spec"} {
+		if found, err := filepath.Glob("/usr/share/java/" + library + "*.jar"); err != nil || len(found) == 0 {
+			t.Skip("SKIPPED: the client in Java was not tested: no " + library + " in /usr/share/java")
 		}
 	}
-	t.Skip("SKIPPED: the client in Python was not tested: no python3 has grpcio")
-	return language{}
+	return language{dir: "client-java", run: "java -cp 'classes:/usr/share/java/*' Client", path: wrappers(t, nil)}
 }
 
 // wrappers returns a folder of programs: the buf that `make gen` runs, and others by the

@@ -93,7 +93,7 @@ func LaunchWays() (*Ways, error) {
 // Stop ends the gateways, then the sandbox.
 func (w *Ways) Stop() error {
 	var errs []error
-	for _, kind := range append(Kinds(), NodeCore, "sandbox") {
+	for _, kind := range append(Kinds(), ForeignCore, "sandbox") {
 		if s := w.ByKind[kind]; s != nil {
 			errs = append(errs, s.Stop())
 		}

@@ -43,8 +43,3 @@ func modernNode(node, npm string) (string, error) {
 	}
 	return filepath.Dir(node), err
 }
-
-// pathAhead returns the environment variable PATH with a folder in front of the others.
-func pathAhead(folder string) string {
-	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
-}

@@ -2,7 +2,7 @@
 // plain net/http: every row of its tables (names, JSON types, presence), its header
 // names, addresses and keys, and what the protocols demand of failures. What upstreams
 // bear on is demanded of the sandbox, of the sandbox behind each kind of upstream, and of a core
-// in another language behind the edge (docs/examples/core-node).
+// in another language behind the edge (docs/examples/server-python).
 package spec_test
 
 import (
@@ -20,7 +20,7 @@ import (
 
 var ways *server.Ways
 
-func TestMain(m *testing.M) { server.MainWays(m, &ways, server.AddNodeCore) }
+func TestMain(m *testing.M) { server.MainWays(m, &ways, server.AddForeignCore) }
 
 // keys are the same for all gateways.
 func keys() map[string]string { return ways.ByKind["sandbox"].Keys }
@@ -194,8 +194,8 @@ func through(kind string) []operation {
 func eachWay(t *testing.T, test func(*testing.T, []operation)) {
 	t.Helper()
 	kinds := append(server.Kinds(), "sandbox")
-	if ways.ByKind[server.NodeCore] != nil {
-		kinds = append(kinds, server.NodeCore)
+	if ways.ByKind[server.ForeignCore] != nil {
+		kinds = append(kinds, server.ForeignCore)
 	}
 	by(t, kinds, test)
 }

@@ -110,7 +110,7 @@ func tableOf(operation string) string {
 func (op operation) table() string {
 	table := tableOf(op.name)
 	switch op.kind {
-	case "chat", "responses", "messages", server.NodeCore:
+	case "chat", "responses", "messages", server.ForeignCore:
 		table = regexp.MustCompile(`(?m)^.*thoughtSignature.*$`).ReplaceAllString(table, "")
 	}
 	return table

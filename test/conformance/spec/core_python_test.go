@@ -12,13 +12,13 @@ import (
 	"github.com/genway/genway/test/conformance/wire"
 )
 
-// nodeOperations are the operations at the edge in front of the core in another language.
-func nodeOperations(t *testing.T) []operation {
+// foreignOperations are the operations at the edge in front of the core in another language.
+func foreignOperations(t *testing.T) []operation {
 	t.Helper()
-	if ways.ByKind[server.NodeCore] == nil {
-		t.Skip("SKIPPED: no node, no npm, or no packages: docs/examples/core-node was not tested")
+	if ways.ByKind[server.ForeignCore] == nil {
+		t.Skip("SKIPPED: no Python with gRPC: docs/examples/server-python was not tested")
 	}
-	return through(server.NodeCore)
+	return through(server.ForeignCore)
 }
 
 // tools adds a tool to the body of an operation, and says where its call stands in the answer.
@@ -32,11 +32,11 @@ var tools = map[string]struct {
 	"content generation": {"tools", "candidates[0].content.parts[0].functionCall.name", []object{{"functionDeclarations": []object{{"name": "clock"}}}}},
 }
 
-// TestNodeTools: tools reach a core by the typed contract, and its calls reach the caller, whole
+// TestForeignTools: tools reach a core by the typed contract, and its calls reach the caller, whole
 // and streamed.
-func TestNodeTools(t *testing.T) {
+func TestForeignTools(t *testing.T) {
 	t.Parallel()
-	for _, op := range nodeOperations(t) {
+	for _, op := range foreignOperations(t) {
 		offered, ok := tools[op.name]
 		if !ok {
 			continue
@@ -55,8 +55,8 @@ func TestNodeTools(t *testing.T) {
 	}
 }
 
-// TestNodeImages: an image in a conversation reaches a core by the typed contract.
-func TestNodeImages(t *testing.T) {
+// TestForeignImages: an image in a conversation reaches a core by the typed contract.
+func TestForeignImages(t *testing.T) {
 	t.Parallel()
 	data := base64.StdEncoding.EncodeToString([]byte("twelve bytes"))
 	reasons := map[string]object{
@@ -73,7 +73,7 @@ func TestNodeImages(t *testing.T) {
 			{"text": "What is it?"}, {"inlineData": object{"mimeType": "image/png", "data": data}},
 		}}}},
 	}
-	for _, op := range nodeOperations(t) {
+	for _, op := range foreignOperations(t) {
 		members, ok := reasons[op.name]
 		if !ok {
 			continue
@@ -85,10 +85,10 @@ func TestNodeImages(t *testing.T) {
 	}
 }
 
-// TestNodeErrors: a refusal of a core by the typed contract is an error of the caller's protocol.
-func TestNodeErrors(t *testing.T) {
+// TestForeignErrors: a refusal of a core by the typed contract is an error of the caller's protocol.
+func TestForeignErrors(t *testing.T) {
 	t.Parallel()
-	for _, op := range nodeOperations(t) {
+	for _, op := range foreignOperations(t) {
 		wrong := op.headers()
 		for name, value := range wrong {
 			if strings.Contains(value, "gwk") || strings.Contains(name, "Key") || name == "Authorization" {
