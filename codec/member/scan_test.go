@@ -2,6 +2,7 @@ package member
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -124,5 +125,47 @@ func BenchmarkScan(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A long string ends where a decoder ends it, wherever a byte is that needs a look.
+func TestLongStrings(t *testing.T) {
+	const size = 3*4096 + 100
+	for _, needs := range []string{"", `"`, `\\`, `\"`, `\u00e9`, `\x`, `\`, "\x1f", "\n", "\x7f", "é", "\x80", "\xff", "\x00"} {
+		for _, at := range []int{0, 1, 255, 256, 257, 4095, 4096, 4351, 4352, 4353, 8447, 8448, 8449, size - 40, size - 1, size} {
+			text := []byte(`["` + strings.Repeat("A", at) + needs + strings.Repeat("/", size-at) + `",1]`)
+			end, ok := String(text, 1)
+			d := jsontext.NewDecoder(bytes.NewReader(text))
+			_, _ = d.ReadToken()
+			value, err := d.ReadValue()
+			if ok != (err == nil) || ok && end != 1+len(value) {
+				t.Errorf("%q at %d: the end is %d, %v; want %d, %v", needs, at, end, ok, 1+len(value), err)
+			}
+		}
+	}
+	if end, ok := String([]byte(`"`+strings.Repeat("A", 2*size)), 0); ok {
+		t.Errorf("a string without an end ends at %d", end)
+	}
+}
+
+// Elements are those that a decoder finds.
+func TestListElements(t *testing.T) {
+	for list, want := range map[string][]string{
+		`[]`: nil, ` [ ] `: nil, `{}`: nil, `null`: nil, ``: nil, `[`: nil, `[1`: nil, `"[1]"`: nil,
+		`[1]`: {`1`}, ` [ {"a":[1,"]"]} , "x,\"]" ,null,-1.5e3 , [ ] ] `: {`{"a":[1,"]"]}`, `"x,\"]"`, `null`, `-1.5e3`, `[ ]`},
+	} {
+		var got []string
+		for i, raw := range Elements([]byte(list)) {
+			if i != len(got) {
+				t.Errorf("%s: element %d after %d", list, i, len(got))
+			}
+			got = append(got, string(raw))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", list, got, want)
+		}
+	}
+	for range Elements([]byte(`[1,2]`)) {
+		break
 	}
 }

@@ -2,6 +2,7 @@ package member
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -115,6 +116,27 @@ func Value(body []byte, name string) []byte {
 		return decodedValue(body, name)
 	}
 	return found
+}
+
+// Elements returns the elements of list, an array that is known to be JSON; none of any other value.
+func Elements(list []byte) iter.Seq2[int, jsontext.Value] {
+	return func(yield func(int, jsontext.Value) bool) {
+		i := space(list, 0)
+		if i >= len(list) || list[i] != '[' {
+			return
+		}
+		i = space(list, i+1)
+		for n := 0; i < len(list) && list[i] != ']'; n++ {
+			end := skipValue(list, i)
+			if end <= i || !yield(n, list[i:end]) {
+				return
+			}
+			if i = space(list, end); i >= len(list) || list[i] != ',' {
+				return
+			}
+			i = space(list, i+1)
+		}
+	}
 }
 
 // decodedValue is Value for objects whose names have escapes.

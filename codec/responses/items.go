@@ -50,27 +50,12 @@ func (r *ItemRecorder) Items() []Item {
 // itemsIn reads a list of items. Those without an identifier cannot be referred to.
 func itemsIn(list []byte) []Item {
 	var items []Item
-	each(list, func(_ int, raw jsontext.Value) {
+	for _, raw := range member.Elements(list) {
 		if id := unquote(member.Value(raw, "id")); id != "" {
 			items = append(items, Item{ID: id, JSON: bytes.Clone(raw)})
 		}
-	})
+	}
 	return items
-}
-
-// each calls do with the elements of a list, until it is no list any more.
-func each(list []byte, do func(i int, raw jsontext.Value)) {
-	d := jsontext.NewDecoder(bytes.NewReader(list), member.Options())
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '[' {
-		return
-	}
-	for i := 0; d.PeekKind() != ']'; i++ {
-		raw, err := d.ReadValue()
-		if err != nil {
-			return
-		}
-		do(i, raw)
-	}
 }
 
 // referenced returns the identifier that an item of a request refers to; "" for an item
@@ -92,12 +77,12 @@ func referenced(raw jsontext.Value) string {
 func References(body []byte) []string {
 	var ids []string
 	seen := map[string]bool{}
-	each(member.Value(body, "input"), func(_ int, raw jsontext.Value) {
+	for _, raw := range member.Elements(member.Value(body, "input")) {
 		if id := referenced(raw); IsSyntheticID(id) && !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
 		}
-	})
+	}
 	return ids
 }
 
@@ -105,7 +90,7 @@ func References(body []byte) []string {
 // other references stay as they are.
 func Resolve(body []byte, known map[string][]byte) ([]byte, error) {
 	input := []byte{'['}
-	each(member.Value(body, "input"), func(i int, raw jsontext.Value) {
+	for i, raw := range member.Elements(member.Value(body, "input")) {
 		if item := known[referenced(raw)]; item != nil {
 			raw = item
 		}
@@ -113,7 +98,7 @@ func Resolve(body []byte, known map[string][]byte) ([]byte, error) {
 			input = append(input, ',')
 		}
 		input = append(input, raw...)
-	})
+	}
 	return member.Patch(body, member.Member{Name: "input", Value: append(input, ']')})
 }
 
