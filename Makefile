@@ -159,6 +159,10 @@ chart-e2e: ## Install, upgrade and remove the chart in the cluster of KUBECONFIG
 packages: ## Build a deb and an rpm of all programs into bin/packages (GOARCH, VERSION)
 	@GO=$(GO) deploy/scripts/packages
 
+.PHONY: contract-packages
+contract-packages: ## Build the packages of genway.v1 for npm, PyPI and Maven into bin/contract-packages (VERSION)
+	@GO=$(GO) deploy/scripts/contract-packages
+
 .PHONY: cross
 cross: ## Build the programs for each system and architecture of a release (TARGETS=GOOS/GOARCH…)
 	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" deploy/scripts/cross

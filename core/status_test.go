@@ -2,11 +2,15 @@ package core
 
 import (
 	"errors"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -85,5 +89,23 @@ func TestStandardDetails(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, details[i+1], want)
 			}
 		}
+	}
+}
+
+// The table of docs/contract.md says which kind is which code.
+func TestKindsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, code := range statusCodes {
+		name := strings.TrimPrefix(genwayv1.ErrorKind(kind).String(), "ERROR_KIND_")
+		if row := "| `" + name + "` | `" + rpccode.Code_name[int32(code)] + "` |\n"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/contract.md has no %q", row)
+		}
+	}
+	if rows := regexp.MustCompile("(?m)^\\| `[A-Z_]+` \\| `[A-Z_]+` \\|$").FindAll(page, -1); len(rows) != len(statusCodes) {
+		t.Errorf("docs/contract.md has %d kinds of %d", len(rows), len(statusCodes))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -441,6 +442,23 @@ func TestBrokenCores(t *testing.T) {
 				t.Errorf("%s does not fail: %v\n%s", c.fails, err, out)
 			}
 		})
+	}
+}
+
+// The page names each check.
+func TestChecksAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/contract.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if !strings.Contains(string(page), "`"+c.name+"`") {
+			t.Errorf("docs/contract.md does not name %s", c.name)
+		}
+	}
+	if summary := strconv.Itoa(len(checks)) + " checks: "; !strings.Contains(string(page), summary) {
+		t.Errorf("docs/contract.md does not say %q", summary)
 	}
 }
 

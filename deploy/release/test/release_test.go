@@ -134,6 +134,15 @@ func TestU21WhatIsReleasedIsWhole(t *testing.T) {
 			t.Errorf("a released package has no %s", c.Dst)
 		}
 	}
+	// The packages of the contract are released, and their checksums signed, as the programs are.
+	for what, extra := range map[string][]config.ExtraFile{"checksums": project.Checksum.ExtraFiles, "files": project.Release.ExtraFiles} {
+		if len(extra) != 1 || extra[0].Glob != "bin/contract-packages/*" {
+			t.Errorf("the released %s lack the packages of the contract: %+v", what, extra)
+		}
+	}
+	if !strings.Contains(text(t, ".github/workflows/release.yaml"), "make contract-packages") {
+		t.Error("a release does not build the packages of the contract")
+	}
 	with := map[string]bool{}
 	for _, s := range project.SBOMs {
 		with[s.Artifacts] = strings.Contains(strings.Join(s.Args, " "), "spdx-json=") && strings.HasSuffix(s.Documents[0], ".spdx.json")
