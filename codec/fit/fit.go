@@ -35,6 +35,8 @@ type Rules struct {
 	// JoinsTurns reports that the vendor refuses neighbouring turns of the model, and calls that no turn of the user
 	// comes before.
 	JoinsTurns bool
+	// NeedsTurn reports that the vendor refuses a conversation of system text alone.
+	NeedsTurn bool
 	// NeedsJSON reports that the vendor refuses to answer in JSON where the conversation does not have that word.
 	// Instructs says that it does not count the system text that begins a conversation.
 	NeedsJSON, Instructs bool
@@ -45,7 +47,7 @@ type Rules struct {
 // Translated returns the request of a caller of another protocol as the vendor takes it: Turns, Signed, Reasoning, Texts,
 // MediaTypes, Schemas and Settings. What that loses is named in losses.
 func Translated(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	req = Signed(Turns(req, rules, losses), rules, losses)
+	req = Signed(Turns(asked(req, rules, losses), rules, losses), rules, losses)
 	req = MediaTypes(Texts(Reasoning(req, rules), rules, losses))
 	return Settings(Schemas(req, rules, losses), rules, losses)
 }

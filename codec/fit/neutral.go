@@ -63,8 +63,8 @@ func holder(n neutral) protoreflect.Message {
 }
 
 // Neutral returns a request, which was not made for the protocol, without the settings that say what is so
-// without them: a vendor may refuse even the default of a parameter that a model of it does not have. It
-// is the request itself if it has none.
+// without them: a vendor may refuse even the default of a parameter that a model of it does not have. Members that the
+// protocol shares with the caller's become its own. It is the request itself if it has none of these.
 func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.GenerateTextRequest {
 	out := req
 	for _, n := range neutrals()[to] {
@@ -80,6 +80,16 @@ func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.
 		}
 		out = copied(req, out)
 		n.clear(out.ProtoReflect())
+	}
+	fields, shared := codec.Rewritten(out.GetNativeFields(), func(_ int, f *genwayv1.NativeField) *genwayv1.NativeField {
+		if !setting.Shares(f.GetProtocol(), to, f.GetName(), f.GetJson()) {
+			return nil
+		}
+		return &genwayv1.NativeField{Protocol: to, Name: f.GetName(), Json: f.GetJson(), Binding: f.GetBinding()}
+	})
+	if shared {
+		out = copied(req, out)
+		out.NativeFields = fields
 	}
 	if t := unsaid(out.GetThinking(), to); t != out.GetThinking() {
 		out = copied(req, out)

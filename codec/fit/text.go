@@ -21,6 +21,7 @@ var compacted = map[string]bool{"compaction": true, "compaction_summary": true, 
 var texts = map[string][]string{
 	// messages: ContentBlockParamUnion
 	"search_result":                          {"title", "source", "content.text"},
+	"document":                               {"title", "context", "source.content", "source.content.text"},
 	"tool_reference":                         {"tool_name"},
 	"advisor_tool_result":                    {"content.text"},
 	"code_execution_tool_result":             {"content.stdout", "content.stderr"},
@@ -47,6 +48,9 @@ func text(o *genwayv1.OpaquePart) string {
 	var whole any
 	if json.Unmarshal(o.GetJson(), &whole, member.Options()) != nil {
 		return ""
+	}
+	if o.GetType() == "document" && len(gather(nil, whole, []string{"source", "content", "source", "type"})) > 0 {
+		return "" // it shows images (ContentBlockSourceContentItem), without which its text is another document
 	}
 	var found []string
 	for _, path := range paths {

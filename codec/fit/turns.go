@@ -37,6 +37,24 @@ func Turns(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 	return out
 }
 
+// asked returns the request with a turn of the user's: where a vendor demands one and there is system text alone, the last
+// of it is that turn, as it is at vendors that answer system text.
+func asked(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
+	last := len(req.GetMessages()) - 1
+	if !rules.NeedsTurn || last < 0 || slices.ContainsFunc(req.GetMessages(), func(m *genwayv1.Message) bool {
+		return m.GetRole() != genwayv1.Role_ROLE_SYSTEM && m.GetRole() != genwayv1.Role_ROLE_DEVELOPER
+	}) {
+		return req
+	}
+	losses.Add(member.Index("messages", last)+".role", "the vendor answers no system text alone, so that it is sent as the user's")
+	turn := codec.Shared(req.GetMessages()[last])
+	turn.Role, turn.NativeRole = genwayv1.Role_ROLE_USER, ""
+	out := codec.Shared(req)
+	out.Messages = slices.Clone(req.GetMessages())
+	out.Messages[last] = turn
+	return out
+}
+
 // continues reports whether a field names a conversation that the upstream has stored.
 func continues(f *genwayv1.NativeField) bool {
 	return f.GetName() == "previous_response_id" || f.GetName() == "conversation"

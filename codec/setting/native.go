@@ -24,6 +24,8 @@ type Native struct {
 	Binds bool
 	// Present reports that an empty value means something, too: web_search_options {} searches.
 	Present bool
+	// Shared is a protocol whose vendor takes the same member; 0 for none.
+	Shared genwayv1.Protocol
 }
 
 // chatNatives are OpenAI's members of chat completions that no other protocol has
@@ -31,7 +33,7 @@ type Native struct {
 // xAI that constrain the output or bring content into it.
 var chatNatives = []Native{
 	{Name: "logit_bias", Binds: true},
-	{Name: "moderation", Binds: true},
+	{Name: "moderation", Binds: true, Shared: genwayv1.Protocol_PROTOCOL_RESPONSES},
 	{Name: "previous_response_id", Binds: true},
 	{Name: "conversation", Binds: true},
 	{Name: "prompt", Binds: true},
@@ -50,8 +52,8 @@ var chatNatives = []Native{
 	{Name: "truncate_prompt_tokens", Binds: true},
 	{Name: "web_search_options", Present: true}, // a tool that is merely offered, like hosted tools
 	{Name: "prediction"},
-	{Name: "prompt_cache_retention"},
-	{Name: "prompt_cache_options"},
+	{Name: "prompt_cache_retention"}, // which not each model takes
+	{Name: "prompt_cache_options", Shared: genwayv1.Protocol_PROTOCOL_RESPONSES},
 	{Name: "stream_options.include_obfuscation", Neutral: "true"},
 	{Name: "chat_template_kwargs"},
 	{Name: "mm_processor_kwargs"},
@@ -191,6 +193,12 @@ var nativesByName = func() map[genwayv1.Protocol]map[string]*Native {
 func Binds(protocol genwayv1.Protocol, name string) bool {
 	n := nativesByName[protocol][name]
 	return n != nil && n.Binds
+}
+
+// Shares reports whether a protocol has the same member of a request as another one, and the value says something.
+func Shares(of, to genwayv1.Protocol, name string, value []byte) bool {
+	n := nativesByName[of][name]
+	return n != nil && n.Shared != 0 && n.Shared == to && Says(of, "", name, value)
 }
 
 // Says reports whether a member, which is a native field of the object at a path of the contract, says

@@ -226,6 +226,39 @@ func TestPlacesInChangedConversations(t *testing.T) {
 	}
 }
 
+// What another vendor can be told in a form of its own is not refused; what it cannot, and would change the question, is.
+func TestWhatIsRefused(t *testing.T) {
+	chat := func(messages, more string) string { return `{"model":"m"` + more + `,"messages":[` + messages + `]}` }
+	document := func(source string) string {
+		return `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":[{"type":"document","title":"T","source":` + source + `},{"type":"text","text":"q"}]}]}`
+	}
+	for _, c := range []struct{ from, to, body, want string }{
+		{"chat", "messages", chat(`{"role":"system","content":"a"},{"role":"system","content":"b"}`, ""), `"system":"a","messages":[{"role":"user","content":"b"}]}` + "\nlost messages[1].role"},
+		{"chat", "generatecontent", chat(`{"role":"developer","content":"a"}`, ""), `{"contents":[{"role":"user","parts":[{"text":"a"}]}]}` + "\nlost messages[0].role"},
+		{"chat", "responses", chat(`{"role":"system","content":"a"}`, ""), `"role":"system"`},
+		{"chat", "responses", chat(`{"role":"user","content":"a"}`, `,"moderation":{"model":"o"},"prompt_cache_options":{"mode":"explicit"}`), `"moderation":{"model":"o"},"prompt_cache_options":{"mode":"explicit"}}`},
+		{"chat", "messages", chat(`{"role":"user","content":"a"}`, `,"moderation":{"model":"o"}`), "refused moderation"},
+		{"chat", "messages", chat(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AQID","format":"wav"}}]}`, ""), "refused messages[0].content[0]"},
+		{"chat", "generatecontent", chat(`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AQID","format":"wav"}}]}`, ""), `"inlineData":{"mimeType":"audio/wav","data":"AQID"}`},
+		{"messages", "chat", document(`{"type":"content","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`), `{"type":"text","text":"T\na\nb"}`},
+		{"messages", "responses", document(`{"type":"content","content":"a"}`), `{"type":"input_text","text":"T\na"}`},
+		{"messages", "generatecontent", document(`{"type":"content","content":"a"}`), `{"text":"T\na"}`},
+		{"messages", "chat", document(`{"type":"content","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"url","url":"https://a.test/a.png"}}]}`), "refused messages[0].content[0]"},
+		{"messages", "chat", document(`{"type":"content","content":[]}`), `{"type":"text","text":"T"}`},
+		{"messages", "chat", document(`{"type":"tomorrow","content":7}`), `{"type":"text","text":"T"}`},
+		{"generatecontent", "messages", `{"contents":[{"parts":[{"inlineData":{"mimeType":"text/csv","data":"YSxiCg=="}}]}]}`, `"data":"a,b\n"`},
+		{"generatecontent", "messages", `{"contents":[{"parts":[{"inlineData":{"mimeType":"text/csv","data":"YSxiCg=="}}]}]}`, "lost contents[0].parts[0].inlineData.mimeType"},
+	} {
+		got, refused, decoded := translate(t, protocol.ByKind(c.from), protocol.ByKind(c.to)).outcome(t, []byte(c.body))
+		if refused != "" {
+			got = "refused " + refused
+		}
+		if !decoded || !strings.Contains(got, c.want) {
+			t.Errorf("%s to %s: %s\ngot  %s\nwant %s", c.from, c.to, c.body, got, c.want)
+		}
+	}
+}
+
 // recorded are bodies of callers, by their protocol and their name.
 func recorded(t *testing.T) map[string][]byte {
 	t.Helper()
