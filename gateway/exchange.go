@@ -65,6 +65,9 @@ type exchange struct {
 	body  []byte
 	names *protocol.Names
 
+	// answered is the header of a unary answer.
+	answered []transport.Field
+
 	// claim is the memory that the request's body takes.
 	claim claim
 	// memory holds the answer.
@@ -139,7 +142,7 @@ func (x *exchange) outgoing(ctx context.Context) context.Context {
 	if x.lent != nil {
 		ctx = arena.WithBody(ctx, x.lent)
 	}
-	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), md)
+	return transport.WithOutgoing(arena.With(ctx, &x.memory), md)
 }
 
 type exchangeKey struct{}
@@ -240,8 +243,9 @@ func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts .
 		header = new(metadata.MD)
 		opts = append(opts, grpc.Header(header))
 	}
-	var fields []transport.Field
-	opts = append(opts, transport.Fields(&fields))
+	if !c.remote {
+		opts = append(opts, transport.Fields(&x.answered))
+	}
 	x.record.call(method[1:])
 	_, err := deliver(x.outgoing(ctx), c.remote, in, func(ctx context.Context, in any) (any, error) {
 		return nil, c.ClientConnInterface.Invoke(ctx, method, in, out, opts...)
@@ -249,9 +253,9 @@ func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts .
 	x.record.awaited(x.record.begun)
 	x.record.answered(err)
 	if len(*header) > 0 {
-		fields = transport.FieldsOf(*header)
+		x.answered = transport.FieldsOf(*header)
 	}
-	x.writeAnswerHeaders(fields)
+	x.writeAnswerHeaders(x.answered)
 	if err == nil {
 		err = checkAnswer(out, x.endpoint.protocol.ID)
 	}

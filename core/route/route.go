@@ -257,14 +257,12 @@ func (r *Route) order(q request) []Target {
 // protocol passes requests through: no target replaces another unless the operator
 // configures it as a fallback.
 func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
-	able := serving(r.Targets, images)
-	if protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-		return able
+	if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		if same := those(r.Targets, func(t *Target) bool { return t.Protocol == protocol && t.serves(images) }); len(same) > 0 {
+			return same
+		}
 	}
-	if same := those(able, func(t *Target) bool { return t.Protocol == protocol }); len(same) > 0 {
-		return same
-	}
-	return able
+	return serving(r.Targets, images)
 }
 
 // serving returns the targets that serve images, or text.

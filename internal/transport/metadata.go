@@ -18,6 +18,27 @@ func Incoming(ctx context.Context, name string) []string {
 	return metadata.ValueFromIncomingContext(ctx, name)
 }
 
+// WithOutgoing returns a context whose calls carry metadata, with names in lower case, which must not be changed any more. A
+// call within the process takes it as it is; grpc copies what metadata.NewOutgoingContext is given.
+func WithOutgoing(ctx context.Context, md metadata.MD) context.Context {
+	return outgoing{metadata.NewOutgoingContext(ctx, md), md}
+}
+
+type outgoing struct {
+	context.Context //nolint:containedctx // it is one
+
+	md metadata.MD
+}
+
+// OutgoingOf returns the metadata that calls with the context carry. It must not be changed.
+func OutgoingOf(ctx context.Context) metadata.MD {
+	if o, ok := ctx.(outgoing); ok {
+		return o.md
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return md
+}
+
 // Field is a name, in lower case, and a value of the header of a call's answer.
 type Field struct{ Name, Value string }
 

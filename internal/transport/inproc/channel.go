@@ -145,8 +145,7 @@ func (c *call) Incoming() metadata.MD { return c.md }
 
 // newCall makes the server's side of a client's call, whose context is derived from server.
 func newCall(client, server context.Context, name string) *call {
-	c := &call{name: name}
-	c.md, _ = metadata.FromOutgoingContext(client)
+	c := &call{name: name, md: transport.OutgoingOf(client)}
 	server = metadata.NewIncomingContext(server, c.md)
 	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
 	return c

@@ -47,6 +47,9 @@ func TestIncoming(t *testing.T) {
 		if _, err := events.Recv(); err == nil {
 			t.Error("an event")
 		}
+		if _, err := client.GenerateText(transport.WithOutgoing(t.Context(), metadata.MD{"asked": {"a", "b"}}), &genwayv1.GenerateTextRequest{}); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
