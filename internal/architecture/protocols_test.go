@@ -23,6 +23,7 @@ var allowed = map[string]struct {
 	places int
 	reason string
 }{
+	"cmd/genway-conformance/faults.go":  {1, "the member of a request for text that must not be empty"},
 	"cmd/internal/edgeproc/edgeproc.go": {3, "a flag of a command belongs to one protocol"},
 	"codec/thinking.go":                 {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
 	"codec/stop.go":                     {8, "the table of ends has a column for each protocol, and the codecs that read it are below the table of protocols"},
