@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/pem"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +22,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -239,6 +244,12 @@ func (c *core) GetModel(ctx context.Context, r *genwayv1.GetModelRequest) (*genw
 // checked serves the core and returns what the kit prints of it.
 func checked(t *testing.T, c *core) (string, error) {
 	t.Helper()
+	return run(t, served(t, c), "--key", "a key")
+}
+
+// served serves the core until the test ends, and returns its address.
+func served(t *testing.T, c *core) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -247,13 +258,13 @@ func checked(t *testing.T, c *core) (string, error) {
 	genwayv1.RegisterGenerationServer(server, c)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	defer func() {
+	t.Cleanup(func() {
 		server.Stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	}()
-	return run(t, listener.Addr().String(), "--key", "a key")
+	})
+	return listener.Addr().String()
 }
 
 func run(t *testing.T, args ...string) (string, error) {
@@ -442,6 +453,28 @@ func TestBrokenCores(t *testing.T) {
 				t.Errorf("%s does not fail: %v\n%s", c.fails, err, out)
 			}
 		})
+	}
+}
+
+// By TLS the kit trusts the authority that it is told, and no other.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	issuer := httptest.NewTLSServer(http.NotFoundHandler())
+	issuer.Close()
+	c := newCore()
+	c.options = append(c.options, grpc.Creds(credentials.NewServerTLSFromCert(&issuer.TLS.Certificates[0])))
+	address := served(t, c)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, address, "--key", "a key", "--ca", file); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"--tls"}, nil} {
+		if out, err := run(t, append(args, address, "--key", "a key")...); err == nil || !strings.Contains(err.Error(), "not reachable") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
 	}
 }
 

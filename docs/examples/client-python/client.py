@@ -3,7 +3,7 @@ import os
 import sys
 
 import grpc
-from genway.v1 import content_pb2, generation_pb2_grpc, image_pb2, text_pb2, tool_pb2
+from genway.v1 import content_pb2, error_pb2, generation_pb2_grpc, image_pb2, text_pb2, tool_pb2
 
 KEY = [("authorization", "Bearer " + os.environ["GENWAY_KEY"])]
 TIMEOUT = 60
@@ -15,10 +15,33 @@ def user(text):
     return content_pb2.Message(role=content_pb2.ROLE_USER, parts=[part])
 
 
+def fields(message):
+    """Yields the fields of a message of Protocol Buffers: their numbers and values."""
+    def number(at):
+        value = shift = 0
+        while True:
+            value, shift, at = value | (message[at] & 127) << shift, shift + 7, at + 1
+            if message[at - 1] < 128:
+                return value, at
+    at = 0
+    while at < len(message):
+        tag, at = number(at)
+        value, at = number(at)
+        if tag & 7 == 2:
+            value, at = message[at:at + value], at + value
+        yield tag >> 3, value
+
+
 def explain(error):
-    """Gives what the contract says of a failed call: why, and the request to ask about."""
-    metadata = dict([*(error.initial_metadata() or ()), *(error.trailing_metadata() or ())])
-    return f"{error.code().name}: {error.details()} (request {metadata.get('x-request-id', 'not sent')})"
+    """Returns what the contract says of a failed call: why, and the request to ask about. The trailer is a
+    google.rpc.Status, whose field 3 is the details, each a type and a value."""
+    trailers = dict(error.trailing_metadata() or ())
+    for detail in (value for field, value in fields(trailers.get("grpc-status-details-bin", b"")) if field == 3):
+        kind, value = dict(fields(detail))[1], dict(fields(detail)).get(2, b"")
+        if kind.endswith(b"/genway.v1.ErrorDetail"):
+            found = error_pb2.ErrorDetail.FromString(value)
+            return f"{found.reason}: {found.message} (request {found.request_id})"
+    return f"{error.code().name}: {error.details()}"
 
 
 def run(client):

@@ -47,7 +47,7 @@ var said = regexp.MustCompile(`(?m)^text: You said: "Say hello\."
 stream: You said: "Say hello\."
 tool: get_weather\(\{"city":"Paris"\}\)
 image: 64x64, [1-9][0-9]{2,} bytes
-error: (?:MODEL_)?NOT_FOUND: .*\x60nothing\x60.* \(request (req_[a-z0-9]+)\)$`)
+error: MODEL_NOT_FOUND: .*\x60nothing\x60.* \(request (req_[a-z0-9]+)\)$`)
 
 // The client's request for an unknown model fails. The client prints the request id, and the
 // gateway's log has a line with it.
