@@ -52,7 +52,7 @@ func (k *kit) refusesNoMessages(ctx context.Context) error {
 
 func (k *kit) refusesNoPrompt(ctx context.Context) error {
 	if k.imageModel == "" {
-		return noImages
+		return errNoImages
 	}
 	ctx, cancel := k.call(ctx)
 	defer cancel()
@@ -69,7 +69,7 @@ func (k *kit) refusesExtraJSON(ctx context.Context) error {
 
 func (k *kit) refusesNoKey(ctx context.Context) error {
 	if k.key == "" {
-		return skipped("there is no --key")
+		return skipError("there is no --key")
 	}
 	other := *k
 	other.key = ""
@@ -78,7 +78,7 @@ func (k *kit) refusesNoKey(ctx context.Context) error {
 
 func (k *kit) refusesWrongKey(ctx context.Context) error {
 	if k.key == "" {
-		return skipped("there is no --key")
+		return skipError("there is no --key")
 	}
 	other := *k
 	other.key = k.key + "x"
@@ -123,7 +123,7 @@ func (k *kit) takesLargeMessages(ctx context.Context) error {
 func (k *kit) takesGzip(ctx context.Context) error {
 	_, err := k.unary(ctx, k.hello(), grpc.UseCompressor(gzip.Name))
 	if status.Code(err) == codes.Unimplemented {
-		return skipped("the server takes no gzip")
+		return skipError("the server takes no gzip")
 	}
 	return err
 }

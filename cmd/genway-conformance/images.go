@@ -12,7 +12,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-const noImages = skipped("ListModels has no model that generates images; name one by --image-model")
+const errNoImages = skipError("ListModels has no model that generates images; name one by --image-model")
 
 func (k *kit) square() *genwayv1.GenerateImageRequest {
 	return &genwayv1.GenerateImageRequest{Model: k.imageModel, Prompt: "A red square"}
@@ -20,7 +20,7 @@ func (k *kit) square() *genwayv1.GenerateImageRequest {
 
 func (k *kit) generatesImages(ctx context.Context) error {
 	if k.imageModel == "" {
-		return noImages
+		return errNoImages
 	}
 	ctx, cancel := k.call(ctx)
 	defer cancel()
@@ -53,7 +53,7 @@ func isPicture(image *genwayv1.GeneratedImage) error {
 
 func (k *kit) streamsImages(ctx context.Context) error {
 	if k.imageModel == "" {
-		return noImages
+		return errNoImages
 	}
 	ctx, cancel := k.call(ctx)
 	defer cancel()

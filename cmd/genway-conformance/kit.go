@@ -30,7 +30,7 @@ type kit struct {
 	textModel, imageModel string
 }
 
-// check is one of the contract's promises. It returns nil if the server keeps it, a skipped if
+// check is one of the contract's promises. It returns nil if the server keeps it, a skipError if
 // the server may do without, and else what is wrong.
 type check struct {
 	name string
@@ -71,10 +71,10 @@ var checks = []check{
 	{"calls/deadline", (*kit).survivesDeadline},
 }
 
-// skipped says why a check does not apply to the server.
-type skipped string
+// skipError says why a check does not apply to the server.
+type skipError string
 
-func (s skipped) Error() string { return string(s) }
+func (s skipError) Error() string { return string(s) }
 
 // run runs all checks and prints a line for each. The error says how many failed.
 func (k *kit) run(ctx context.Context, out io.Writer) error {
@@ -88,7 +88,7 @@ func (k *kit) run(ctx context.Context, out io.Writer) error {
 			return fmt.Errorf("the server is not reachable: %w", err)
 		}
 		line := "ok    " + c.name
-		switch reason := (skipped)(""); {
+		switch reason := (skipError)(""); {
 		case err == nil:
 			passed++
 		case errors.As(err, &reason):
@@ -125,7 +125,7 @@ func (k *kit) isServing(ctx context.Context) error {
 	defer cancel()
 	answer, err := k.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: genwayv1.Generation_ServiceDesc.ServiceName})
 	if status.Code(err) == codes.Unimplemented {
-		return skipped("the server has no grpc.health.v1.Health")
+		return skipError("the server has no grpc.health.v1.Health")
 	}
 	if err != nil {
 		return err

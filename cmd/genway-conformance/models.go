@@ -63,7 +63,7 @@ func (k *kit) listsModels(ctx context.Context) error {
 	}
 	if len(all) == 0 {
 		if k.textModel != "" {
-			return skipped("the list is empty")
+			return skipError("the list is empty")
 		}
 		return errors.New("the list is empty")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -122,11 +123,11 @@ func countsAddUp(u *genwayv1.Usage) error {
 
 // textOf returns what the first candidate says.
 func textOf(answer *genwayv1.GenerateTextResponse) string {
-	var text string
+	var text strings.Builder
 	for _, p := range first(answer).GetParts() {
-		text += p.GetText().GetText()
+		text.WriteString(p.GetText().GetText())
 	}
-	return text
+	return text.String()
 }
 
 func first(answer *genwayv1.GenerateTextResponse) *genwayv1.Candidate {
@@ -213,7 +214,7 @@ func (k *kit) reportsUsage(ctx context.Context) error {
 		return err
 	}
 	if short.GetUsage() == nil {
-		return skipped("the answer has no usage")
+		return skipError("the answer has no usage")
 	}
 	long, err := k.unary(ctx, k.request(said(genwayv1.Role_ROLE_USER, "Say hello to each of Ada, Grace, Barbara, Frances, Jean, Margaret, Radia, Karen, Sophie and Shafi.")))
 	if err != nil {
@@ -256,10 +257,10 @@ func (k *kit) tool() *genwayv1.GenerateTextRequest {
 	return request
 }
 
-// withoutTools returns a skipped for a server that says it has no tools.
+// withoutTools returns a skipError for a server that says it has no tools.
 func withoutTools(err error) error {
 	if status.Code(err) == codes.Unimplemented {
-		return skipped("the server has no tools: " + status.Convert(err).Message())
+		return skipError("the server has no tools: " + status.Convert(err).Message())
 	}
 	return err
 }
@@ -342,7 +343,7 @@ func (k *kit) countsTokens(ctx context.Context) error {
 	defer cancel()
 	count, err := k.client.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: k.hello()})
 	if status.Code(err) == codes.Unimplemented {
-		return skipped("the server has no CountTokens")
+		return skipError("the server has no CountTokens")
 	}
 	if err == nil && count.GetInputTokens() <= 0 {
 		err = fmt.Errorf("input_tokens is %d", count.GetInputTokens())
