@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -48,6 +49,23 @@ func TestCodesHaveTheirNames(t *testing.T) {
 	}
 	if got := status.Code(statusError(&fault.Error{Kind: 9999}, "")); got != codes.Internal {
 		t.Errorf("an unknown kind is sent as %v", got)
+	}
+}
+
+// The comment of genway.v1.Generation has the code of each kind.
+func TestCodesOfTheContract(t *testing.T) {
+	source, err := os.ReadFile("../proto/genway/v1/generation.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[fault.Kind]codes.Code{}
+	for _, row := range regexp.MustCompile(`(?m)^//   ([A-Z_]+) +([A-Z_, ]+)$`).FindAllStringSubmatch(string(source), -1) {
+		for _, kind := range strings.Split(row[2], ", ") {
+			said[fault.Kind(genwayv1.ErrorKind_value["ERROR_KIND_"+kind])] = codes.Code(rpccode.Code_value[row[1]])
+		}
+	}
+	if !maps.Equal(said, statusCodes) {
+		t.Errorf("the contract says %v, the core %v", said, statusCodes)
 	}
 }
 

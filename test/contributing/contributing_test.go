@@ -49,8 +49,8 @@ func edited(t *testing.T, file, heading string, added int, names ...string) (dir
 // TestSetting adds a setting that does not exist and generates what follows from it. testdata/mood_test.go then asks the
 // copy for the setting.
 func TestSetting(t *testing.T) {
-	// The field, its row of four lines, and a golden of three.
-	dir := edited(t, "CONTRIBUTING.md", "Example: a new setting", 8)
+	// The field with its comment, its row of four lines, and a golden of three.
+	dir := edited(t, "CONTRIBUTING.md", "Example: a new setting", 9)
 	run(t, dir, "go", "tool", "-modfile=test/tools/buf/go.mod", "buf", "generate")
 	run(t, dir, "go", "run", "./codec/internal/wiregen", "-parameters", "core/config", "./codec/chat", "./codec/responses", "./codec/messages", "./codec/generatecontent")
 	run(t, dir, "go", "run", "./gateway/openapi/generate", "gateway/openapi")
@@ -70,7 +70,7 @@ func TestSetting(t *testing.T) {
 // TestLimit adds a kind of limit that does not exist. The tests of each limit then hold for it, in the stores and in the
 // console, and testdata/images_test.go asks a gateway of the copy for images.
 func TestLimit(t *testing.T) {
-	dir := edited(t, "docs/extending.md", "A kind of limit", 16, "cmd", "console")
+	dir := edited(t, "docs/extending.md", "A kind of limit", 17, "cmd", "console")
 	edits := strings.Split(strings.TrimSpace(run(t, dir, "git", "apply", "--unidiff-zero", "--numstat", "-R", "example.diff")), "\n")
 	if len(edits) > 8 {
 		t.Errorf("the example edits %d files", len(edits))

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -25,11 +26,16 @@ const (
 type Role int32
 
 const (
+	// Not set: refused, unless the message has a native_role.
 	Role_ROLE_UNSPECIFIED Role = 0
-	Role_ROLE_SYSTEM      Role = 1
-	Role_ROLE_DEVELOPER   Role = 2
-	Role_ROLE_USER        Role = 3
-	Role_ROLE_ASSISTANT   Role = 4
+	// What the model must keep to, from whoever runs the service.
+	Role_ROLE_SYSTEM Role = 1
+	// The same from the developer of the application, for protocols that tell the two apart.
+	Role_ROLE_DEVELOPER Role = 2
+	// The user of the application.
+	Role_ROLE_USER Role = 3
+	// The model.
+	Role_ROLE_ASSISTANT Role = 4
 	// A turn of tool results alone, for protocols that have one. Protocols that
 	// put results into the user's turn give them as parts of ROLE_USER; every
 	// encoder accepts both.
@@ -88,8 +94,10 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 // one message with all their parts.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Role  Role                   `protobuf:"varint,1,opt,name=role,proto3,enum=genway.v1.Role" json:"role,omitempty"`
-	Parts []*Part                `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Who speaks. Required, unless native_role is set.
+	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=genway.v1.Role" json:"role,omitempty"`
+	// The content, in order. It may be empty.
+	Parts []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
 	// Name of the participant, where the protocol has one.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Members of the turn's JSON object without a field here.
@@ -171,6 +179,8 @@ type Part struct {
 	// Identifier of the part (an output item id), where the protocol has one.
 	// Neighbouring text and refusal parts with the same id are one item.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What the part is. Required in requests.
+	//
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Part_Text
@@ -355,42 +365,52 @@ type isPart_Kind interface {
 }
 
 type Part_Text struct {
+	// Text.
 	Text *Text `protobuf:"bytes,2,opt,name=text,proto3,oneof"`
 }
 
 type Part_Image struct {
+	// An image.
 	Image *Media `protobuf:"bytes,3,opt,name=image,proto3,oneof"`
 }
 
 type Part_Audio struct {
+	// Speech or other sound.
 	Audio *Media `protobuf:"bytes,4,opt,name=audio,proto3,oneof"`
 }
 
 type Part_File struct {
+	// A file, such as a PDF.
 	File *Media `protobuf:"bytes,5,opt,name=file,proto3,oneof"`
 }
 
 type Part_Thinking struct {
+	// The model's reasoning.
 	Thinking *Thinking `protobuf:"bytes,6,opt,name=thinking,proto3,oneof"`
 }
 
 type Part_ToolCall struct {
+	// A call of a tool; of ROLE_ASSISTANT.
 	ToolCall *ToolCall `protobuf:"bytes,7,opt,name=tool_call,json=toolCall,proto3,oneof"`
 }
 
 type Part_ToolResult struct {
+	// The answer to a call; of ROLE_TOOL or ROLE_USER.
 	ToolResult *ToolResult `protobuf:"bytes,8,opt,name=tool_result,json=toolResult,proto3,oneof"`
 }
 
 type Part_Refusal struct {
+	// What the model says when it declines; of ROLE_ASSISTANT.
 	Refusal *Refusal `protobuf:"bytes,9,opt,name=refusal,proto3,oneof"`
 }
 
 type Part_Video struct {
+	// A video.
 	Video *Media `protobuf:"bytes,10,opt,name=video,proto3,oneof"`
 }
 
 type Part_Opaque struct {
+	// Content that only one protocol has.
 	Opaque *OpaquePart `protobuf:"bytes,15,opt,name=opaque,proto3,oneof"`
 }
 
@@ -416,9 +436,11 @@ func (*Part_Opaque) isPart_Kind() {}
 
 // Text is text, with what supports it.
 type Text struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Text      string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	Citations []*Citation            `protobuf:"bytes,2,rep,name=citations,proto3" json:"citations,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text, UTF-8.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// What supports the text; empty for nothing.
+	Citations []*Citation `protobuf:"bytes,2,rep,name=citations,proto3" json:"citations,omitempty"`
 	// One entry a token, in order; empty unless logprobs were asked for.
 	Logprobs      []*TokenLogprob `protobuf:"bytes,3,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -481,13 +503,16 @@ type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MIME type; empty when the sender did not say.
 	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	// Where the bytes are. One of them is required in requests.
+	//
 	// Types that are valid to be assigned to Source:
 	//
 	//	*Media_Data
 	//	*Media_Url
 	//	*Media_FileId
-	Source   isMedia_Source `protobuf_oneof:"source"`
-	Filename string         `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
+	Source isMedia_Source `protobuf_oneof:"source"`
+	// The name of the file; empty when the sender did not say.
+	Filename string `protobuf:"bytes,5,opt,name=filename,proto3" json:"filename,omitempty"`
 	// Requested fidelity: low, high, auto.
 	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
 	// What was said, where audio comes with its text.
@@ -593,10 +618,12 @@ type isMedia_Source interface {
 }
 
 type Media_Data struct {
+	// The bytes themselves.
 	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
 }
 
 type Media_Url struct {
+	// A URL that the upstream fetches, http or https. A data: URL is data instead.
 	Url string `protobuf:"bytes,3,opt,name=url,proto3,oneof"`
 }
 
@@ -616,9 +643,11 @@ func (*Media_FileId) isMedia_Source() {}
 type Thinking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reasoning itself, as far as it is shown.
-	Text             string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	Signature        *Seal  `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
-	EncryptedContent *Seal  `protobuf:"bytes,3,opt,name=encrypted_content,json=encryptedContent,proto3" json:"encrypted_content,omitempty"`
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// The maker's proof that the text is its own. Send it back unchanged with the text.
+	Signature *Seal `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	// Reasoning that only its maker can read. Send it back unchanged.
+	EncryptedContent *Seal `protobuf:"bytes,3,opt,name=encrypted_content,json=encryptedContent,proto3" json:"encrypted_content,omitempty"`
 	// Summaries of the reasoning, where the protocol keeps them apart from it.
 	Summary       []string `protobuf:"bytes,4,rep,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -687,7 +716,8 @@ func (x *Thinking) GetSummary() []string {
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Links the result to the call; the caller's spelling is kept.
-	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The name of the tool, one of the request.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// JSON text of the arguments, as the model wrote it; may be cut short when the
 	// answer was. "{}" for a call without arguments.
@@ -758,12 +788,15 @@ func (x *ToolCall) GetInput() string {
 
 // ToolResult answers a tool call.
 type ToolResult struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	ToolCallId string                 `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the call that is answered. Required where the call has one.
+	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// Name of the tool, where the protocol links by name.
-	Name    string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Parts   []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
-	IsError bool    `protobuf:"varint,4,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The result, in order; empty where result_json is set, or for an empty result.
+	Parts []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
+	// The tool failed: the parts say how.
+	IsError bool `protobuf:"varint,4,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	// JSON text of a structured result, where the protocol takes an object
 	// instead of content; parts may then add media.
 	ResultJson *string `protobuf:"bytes,5,opt,name=result_json,json=resultJson,proto3,oneof" json:"result_json,omitempty"`
@@ -847,9 +880,11 @@ func (x *ToolResult) GetCustom() bool {
 
 // Refusal is what a model says when it declines, where the vendor marks that as such.
 type Refusal struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	Logprobs      []*TokenLogprob        `protobuf:"bytes,2,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text of the refusal.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// One entry a token, in order; empty unless logprobs were asked for.
+	Logprobs      []*TokenLogprob `protobuf:"bytes,2,rep,name=logprobs,proto3" json:"logprobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -901,8 +936,9 @@ func (x *Refusal) GetLogprobs() []*TokenLogprob {
 // OpaquePart is content of a kind this version does not know, or that only its
 // vendor can act on. It can be sent only to an upstream of its own protocol.
 type OpaquePart struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol that has it.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The native type discriminator; empty when the protocol has none.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
 	// The whole JSON object of the part.
@@ -965,16 +1001,21 @@ func (x *OpaquePart) GetJson() []byte {
 // Citation says what supports a text.
 type Citation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Title string                 `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	Url   string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	// The title of the source; empty where it is not said.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// The address of the source; empty where it is not said.
+	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// The passage that is cited.
 	CitedText string `protobuf:"bytes,3,opt,name=cited_text,json=citedText,proto3" json:"cited_text,omitempty"`
 	// Range of the text that the citation supports, counted in Unicode code points (not
 	// bytes, nor UTF-16 units) from the beginning of the text part; the end is exclusive.
 	StartIndex *int32 `protobuf:"varint,4,opt,name=start_index,json=startIndex,proto3,oneof" json:"start_index,omitempty"`
-	EndIndex   *int32 `protobuf:"varint,5,opt,name=end_index,json=endIndex,proto3,oneof" json:"end_index,omitempty"`
-	FileId     string `protobuf:"bytes,6,opt,name=file_id,json=fileId,proto3" json:"file_id,omitempty"`
-	Filename   string `protobuf:"bytes,7,opt,name=filename,proto3" json:"filename,omitempty"`
+	// The end of the range, exclusive; absent with start_index.
+	EndIndex *int32 `protobuf:"varint,5,opt,name=end_index,json=endIndex,proto3,oneof" json:"end_index,omitempty"`
+	// The file that is cited, as the upstream keeps it; empty for another source.
+	FileId string `protobuf:"bytes,6,opt,name=file_id,json=fileId,proto3" json:"file_id,omitempty"`
+	// The name of that file; empty where it is not said.
+	Filename string `protobuf:"bytes,7,opt,name=filename,proto3" json:"filename,omitempty"`
 	// Position of the cited document among the documents of the request.
 	DocumentIndex *int32 `protobuf:"varint,8,opt,name=document_index,json=documentIndex,proto3,oneof" json:"document_index,omitempty"`
 	// The citation as the vendor wrote it, for callers of the same protocol.
@@ -1080,7 +1121,8 @@ func (x *Citation) GetNative() *NativeField {
 type CacheControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Seconds the cache entry should live; 0 is the vendor's default.
-	TtlSeconds    int32          `protobuf:"varint,1,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
+	TtlSeconds int32 `protobuf:"varint,1,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
+	// Members of the object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,2,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1132,11 +1174,14 @@ func (x *CacheControl) GetNativeFields() []*NativeField {
 
 // TokenLogprob is one token of an answer and how likely it was.
 type TokenLogprob struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Token   string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	Logprob float64                `protobuf:"fixed64,2,opt,name=logprob,proto3" json:"logprob,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The token as text.
+	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// The natural logarithm of its probability, at most 0.
+	Logprob float64 `protobuf:"fixed64,2,opt,name=logprob,proto3" json:"logprob,omitempty"`
 	// UTF-8 of the token, where the vendor gives it.
-	Utf8    []byte `protobuf:"bytes,3,opt,name=utf8,proto3,oneof" json:"utf8,omitempty"`
+	Utf8 []byte `protobuf:"bytes,3,opt,name=utf8,proto3,oneof" json:"utf8,omitempty"`
+	// The upstream's number of the token; absent where it does not say.
 	TokenId *int32 `protobuf:"varint,4,opt,name=token_id,json=tokenId,proto3,oneof" json:"token_id,omitempty"`
 	// The most likely tokens at this place.
 	Top           []*TokenLogprob `protobuf:"bytes,5,rep,name=top,proto3" json:"top,omitempty"`
@@ -1213,104 +1258,104 @@ var File_genway_v1_content_proto protoreflect.FileDescriptor
 
 const file_genway_v1_content_proto_rawDesc = "" +
 	"\n" +
-	"\x17genway/v1/content.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\"\xc7\x01\n" +
-	"\aMessage\x12#\n" +
-	"\x04role\x18\x01 \x01(\x0e2\x0f.genway.v1.RoleR\x04role\x12%\n" +
-	"\x05parts\x18\x02 \x03(\v2\x0f.genway.v1.PartR\x05parts\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\x12;\n" +
-	"\rnative_fields\x18\x04 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12\x1f\n" +
-	"\vnative_role\x18\x05 \x01(\tR\n" +
-	"nativeRole\"\xa6\x05\n" +
-	"\x04Part\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
-	"\x04text\x18\x02 \x01(\v2\x0f.genway.v1.TextH\x00R\x04text\x12(\n" +
-	"\x05image\x18\x03 \x01(\v2\x10.genway.v1.MediaH\x00R\x05image\x12(\n" +
-	"\x05audio\x18\x04 \x01(\v2\x10.genway.v1.MediaH\x00R\x05audio\x12&\n" +
-	"\x04file\x18\x05 \x01(\v2\x10.genway.v1.MediaH\x00R\x04file\x121\n" +
-	"\bthinking\x18\x06 \x01(\v2\x13.genway.v1.ThinkingH\x00R\bthinking\x122\n" +
-	"\ttool_call\x18\a \x01(\v2\x13.genway.v1.ToolCallH\x00R\btoolCall\x128\n" +
-	"\vtool_result\x18\b \x01(\v2\x15.genway.v1.ToolResultH\x00R\n" +
-	"toolResult\x12.\n" +
-	"\arefusal\x18\t \x01(\v2\x12.genway.v1.RefusalH\x00R\arefusal\x12(\n" +
+	"\x17genway/v1/content.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xe0\x01\n" +
+	"\aMessage\x12(\n" +
+	"\x04role\x18\x01 \x01(\x0e2\x0f.genway.v1.RoleB\x03\xe0A\x01R\x04role\x12*\n" +
+	"\x05parts\x18\x02 \x03(\v2\x0f.genway.v1.PartB\x03\xe0A\x01R\x05parts\x12\x17\n" +
+	"\x04name\x18\x03 \x01(\tB\x03\xe0A\x01R\x04name\x12@\n" +
+	"\rnative_fields\x18\x04 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\x12$\n" +
+	"\vnative_role\x18\x05 \x01(\tB\x03\xe0A\x01R\n" +
+	"nativeRole\"\xec\x05\n" +
+	"\x04Part\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12*\n" +
+	"\x04text\x18\x02 \x01(\v2\x0f.genway.v1.TextB\x03\xe0A\x01H\x00R\x04text\x12-\n" +
+	"\x05image\x18\x03 \x01(\v2\x10.genway.v1.MediaB\x03\xe0A\x01H\x00R\x05image\x12-\n" +
+	"\x05audio\x18\x04 \x01(\v2\x10.genway.v1.MediaB\x03\xe0A\x01H\x00R\x05audio\x12+\n" +
+	"\x04file\x18\x05 \x01(\v2\x10.genway.v1.MediaB\x03\xe0A\x01H\x00R\x04file\x126\n" +
+	"\bthinking\x18\x06 \x01(\v2\x13.genway.v1.ThinkingB\x03\xe0A\x01H\x00R\bthinking\x127\n" +
+	"\ttool_call\x18\a \x01(\v2\x13.genway.v1.ToolCallB\x03\xe0A\x01H\x00R\btoolCall\x12=\n" +
+	"\vtool_result\x18\b \x01(\v2\x15.genway.v1.ToolResultB\x03\xe0A\x01H\x00R\n" +
+	"toolResult\x123\n" +
+	"\arefusal\x18\t \x01(\v2\x12.genway.v1.RefusalB\x03\xe0A\x01H\x00R\arefusal\x12-\n" +
 	"\x05video\x18\n" +
-	" \x01(\v2\x10.genway.v1.MediaH\x00R\x05video\x12/\n" +
-	"\x06opaque\x18\x0f \x01(\v2\x15.genway.v1.OpaquePartH\x00R\x06opaque\x12<\n" +
-	"\rcache_control\x18\x10 \x01(\v2\x17.genway.v1.CacheControlR\fcacheControl\x12<\n" +
-	"\x11thought_signature\x18\x11 \x01(\v2\x0f.genway.v1.SealR\x10thoughtSignature\x12;\n" +
-	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\x06\n" +
-	"\x04kind\"\x82\x01\n" +
-	"\x04Text\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x121\n" +
-	"\tcitations\x18\x02 \x03(\v2\x13.genway.v1.CitationR\tcitations\x123\n" +
-	"\blogprobs\x18\x03 \x03(\v2\x17.genway.v1.TokenLogprobR\blogprobs\"\xc9\x01\n" +
-	"\x05Media\x12\x1d\n" +
+	" \x01(\v2\x10.genway.v1.MediaB\x03\xe0A\x01H\x00R\x05video\x124\n" +
+	"\x06opaque\x18\x0f \x01(\v2\x15.genway.v1.OpaquePartB\x03\xe0A\x01H\x00R\x06opaque\x12A\n" +
+	"\rcache_control\x18\x10 \x01(\v2\x17.genway.v1.CacheControlB\x03\xe0A\x01R\fcacheControl\x12A\n" +
+	"\x11thought_signature\x18\x11 \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x01R\x10thoughtSignature\x12@\n" +
+	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFieldsB\x06\n" +
+	"\x04kind\"\x91\x01\n" +
+	"\x04Text\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x126\n" +
+	"\tcitations\x18\x02 \x03(\v2\x13.genway.v1.CitationB\x03\xe0A\x01R\tcitations\x128\n" +
+	"\blogprobs\x18\x03 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x01R\blogprobs\"\xec\x01\n" +
+	"\x05Media\x12\"\n" +
 	"\n" +
-	"media_type\x18\x01 \x01(\tR\tmediaType\x12\x14\n" +
-	"\x04data\x18\x02 \x01(\fH\x00R\x04data\x12\x12\n" +
-	"\x03url\x18\x03 \x01(\tH\x00R\x03url\x12\x19\n" +
-	"\afile_id\x18\x04 \x01(\tH\x00R\x06fileId\x12\x1a\n" +
-	"\bfilename\x18\x05 \x01(\tR\bfilename\x12\x16\n" +
-	"\x06detail\x18\x06 \x01(\tR\x06detail\x12\x1e\n" +
+	"media_type\x18\x01 \x01(\tB\x03\xe0A\x01R\tmediaType\x12\x19\n" +
+	"\x04data\x18\x02 \x01(\fB\x03\xe0A\x01H\x00R\x04data\x12\x17\n" +
+	"\x03url\x18\x03 \x01(\tB\x03\xe0A\x01H\x00R\x03url\x12\x1e\n" +
+	"\afile_id\x18\x04 \x01(\tB\x03\xe0A\x01H\x00R\x06fileId\x12\x1f\n" +
+	"\bfilename\x18\x05 \x01(\tB\x03\xe0A\x01R\bfilename\x12\x1b\n" +
+	"\x06detail\x18\x06 \x01(\tB\x03\xe0A\x01R\x06detail\x12#\n" +
 	"\n" +
-	"transcript\x18\a \x01(\tR\n" +
+	"transcript\x18\a \x01(\tB\x03\xe0A\x01R\n" +
 	"transcriptB\b\n" +
-	"\x06source\"\xa5\x01\n" +
-	"\bThinking\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x12-\n" +
-	"\tsignature\x18\x02 \x01(\v2\x0f.genway.v1.SealR\tsignature\x12<\n" +
-	"\x11encrypted_content\x18\x03 \x01(\v2\x0f.genway.v1.SealR\x10encryptedContent\x12\x18\n" +
-	"\asummary\x18\x04 \x03(\tR\asummary\"z\n" +
-	"\bToolCall\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
-	"\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson\x12\x19\n" +
-	"\x05input\x18\x04 \x01(\tH\x00R\x05input\x88\x01\x01B\b\n" +
-	"\x06_input\"\xd2\x01\n" +
+	"\x06source\"\xb9\x01\n" +
+	"\bThinking\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x122\n" +
+	"\tsignature\x18\x02 \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x01R\tsignature\x12A\n" +
+	"\x11encrypted_content\x18\x03 \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x01R\x10encryptedContent\x12\x1d\n" +
+	"\asummary\x18\x04 \x03(\tB\x03\xe0A\x01R\asummary\"\x8e\x01\n" +
+	"\bToolCall\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x01R\x04name\x12*\n" +
+	"\x0earguments_json\x18\x03 \x01(\tB\x03\xe0A\x01R\rargumentsJson\x12\x1e\n" +
+	"\x05input\x18\x04 \x01(\tB\x03\xe0A\x01H\x00R\x05input\x88\x01\x01B\b\n" +
+	"\x06_input\"\xf0\x01\n" +
 	"\n" +
-	"ToolResult\x12 \n" +
-	"\ftool_call_id\x18\x01 \x01(\tR\n" +
-	"toolCallId\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
-	"\x05parts\x18\x03 \x03(\v2\x0f.genway.v1.PartR\x05parts\x12\x19\n" +
-	"\bis_error\x18\x04 \x01(\bR\aisError\x12$\n" +
-	"\vresult_json\x18\x05 \x01(\tH\x00R\n" +
-	"resultJson\x88\x01\x01\x12\x16\n" +
-	"\x06custom\x18\x06 \x01(\bR\x06customB\x0e\n" +
-	"\f_result_json\"R\n" +
-	"\aRefusal\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x123\n" +
-	"\blogprobs\x18\x02 \x03(\v2\x17.genway.v1.TokenLogprobR\blogprobs\"e\n" +
+	"ToolResult\x12%\n" +
+	"\ftool_call_id\x18\x01 \x01(\tB\x03\xe0A\x01R\n" +
+	"toolCallId\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x01R\x04name\x12*\n" +
+	"\x05parts\x18\x03 \x03(\v2\x0f.genway.v1.PartB\x03\xe0A\x01R\x05parts\x12\x1e\n" +
+	"\bis_error\x18\x04 \x01(\bB\x03\xe0A\x01R\aisError\x12)\n" +
+	"\vresult_json\x18\x05 \x01(\tB\x03\xe0A\x01H\x00R\n" +
+	"resultJson\x88\x01\x01\x12\x1b\n" +
+	"\x06custom\x18\x06 \x01(\bB\x03\xe0A\x01R\x06customB\x0e\n" +
+	"\f_result_json\"\\\n" +
+	"\aRefusal\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x128\n" +
+	"\blogprobs\x18\x02 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x01R\blogprobs\"t\n" +
 	"\n" +
-	"OpaquePart\x12/\n" +
-	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
-	"\x04json\x18\x03 \x01(\fR\x04json\"\xdb\x02\n" +
-	"\bCitation\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12\x10\n" +
-	"\x03url\x18\x02 \x01(\tR\x03url\x12\x1d\n" +
+	"OpaquePart\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
+	"\x04type\x18\x02 \x01(\tB\x03\xe0A\x01R\x04type\x12\x17\n" +
+	"\x04json\x18\x03 \x01(\fB\x03\xe0A\x02R\x04json\"\x88\x03\n" +
+	"\bCitation\x12\x19\n" +
+	"\x05title\x18\x01 \x01(\tB\x03\xe0A\x01R\x05title\x12\x15\n" +
+	"\x03url\x18\x02 \x01(\tB\x03\xe0A\x01R\x03url\x12\"\n" +
 	"\n" +
-	"cited_text\x18\x03 \x01(\tR\tcitedText\x12$\n" +
-	"\vstart_index\x18\x04 \x01(\x05H\x00R\n" +
-	"startIndex\x88\x01\x01\x12 \n" +
-	"\tend_index\x18\x05 \x01(\x05H\x01R\bendIndex\x88\x01\x01\x12\x17\n" +
-	"\afile_id\x18\x06 \x01(\tR\x06fileId\x12\x1a\n" +
-	"\bfilename\x18\a \x01(\tR\bfilename\x12*\n" +
-	"\x0edocument_index\x18\b \x01(\x05H\x02R\rdocumentIndex\x88\x01\x01\x12.\n" +
-	"\x06native\x18\t \x01(\v2\x16.genway.v1.NativeFieldR\x06nativeB\x0e\n" +
+	"cited_text\x18\x03 \x01(\tB\x03\xe0A\x01R\tcitedText\x12)\n" +
+	"\vstart_index\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\n" +
+	"startIndex\x88\x01\x01\x12%\n" +
+	"\tend_index\x18\x05 \x01(\x05B\x03\xe0A\x01H\x01R\bendIndex\x88\x01\x01\x12\x1c\n" +
+	"\afile_id\x18\x06 \x01(\tB\x03\xe0A\x01R\x06fileId\x12\x1f\n" +
+	"\bfilename\x18\a \x01(\tB\x03\xe0A\x01R\bfilename\x12/\n" +
+	"\x0edocument_index\x18\b \x01(\x05B\x03\xe0A\x01H\x02R\rdocumentIndex\x88\x01\x01\x123\n" +
+	"\x06native\x18\t \x01(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\x06nativeB\x0e\n" +
 	"\f_start_indexB\f\n" +
 	"\n" +
 	"_end_indexB\x11\n" +
-	"\x0f_document_index\"l\n" +
-	"\fCacheControl\x12\x1f\n" +
-	"\vttl_seconds\x18\x01 \x01(\x05R\n" +
-	"ttlSeconds\x12;\n" +
-	"\rnative_fields\x18\x02 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"\xb8\x01\n" +
-	"\fTokenLogprob\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
-	"\alogprob\x18\x02 \x01(\x01R\alogprob\x12\x17\n" +
-	"\x04utf8\x18\x03 \x01(\fH\x00R\x04utf8\x88\x01\x01\x12\x1e\n" +
-	"\btoken_id\x18\x04 \x01(\x05H\x01R\atokenId\x88\x01\x01\x12)\n" +
-	"\x03top\x18\x05 \x03(\v2\x17.genway.v1.TokenLogprobR\x03topB\a\n" +
+	"\x0f_document_index\"v\n" +
+	"\fCacheControl\x12$\n" +
+	"\vttl_seconds\x18\x01 \x01(\x05B\x03\xe0A\x01R\n" +
+	"ttlSeconds\x12@\n" +
+	"\rnative_fields\x18\x02 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\xd1\x01\n" +
+	"\fTokenLogprob\x12\x19\n" +
+	"\x05token\x18\x01 \x01(\tB\x03\xe0A\x01R\x05token\x12\x1d\n" +
+	"\alogprob\x18\x02 \x01(\x01B\x03\xe0A\x01R\alogprob\x12\x1c\n" +
+	"\x04utf8\x18\x03 \x01(\fB\x03\xe0A\x01H\x00R\x04utf8\x88\x01\x01\x12#\n" +
+	"\btoken_id\x18\x04 \x01(\x05B\x03\xe0A\x01H\x01R\atokenId\x88\x01\x01\x12.\n" +
+	"\x03top\x18\x05 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x01R\x03topB\a\n" +
 	"\x05_utf8B\v\n" +
 	"\t_token_id*s\n" +
 	"\x04Role\x12\x14\n" +

@@ -27,8 +27,9 @@ const (
 type CountTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required.
-	Request       *GenerateTextRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
-	Wire          *WireMessage         `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	Request *GenerateTextRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// What edges set: the body of the call.
+	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -79,11 +80,14 @@ func (x *CountTokensRequest) GetWire() *WireMessage {
 
 // CountTokensResponse is the count.
 type CountTokensResponse struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	InputTokens int64                  `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many tokens the request would put in.
+	InputTokens int64 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	// Details where the upstream gives them; input_tokens is the whole.
-	Usage         *Usage       `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
-	Losses        []*Loss      `protobuf:"bytes,3,rep,name=losses,proto3" json:"losses,omitempty"`
+	Usage *Usage `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
+	// What the route could not carry of the request.
+	Losses []*Loss `protobuf:"bytes,3,rep,name=losses,proto3" json:"losses,omitempty"`
+	// What edges read: the upstream's body.
 	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -151,15 +155,15 @@ var File_genway_v1_count_proto protoreflect.FileDescriptor
 
 const file_genway_v1_count_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/count.proto\x12\tgenway.v1\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\x7f\n" +
+	"\x15genway/v1/count.proto\x12\tgenway.v1\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\x84\x01\n" +
 	"\x12CountTokensRequest\x12=\n" +
-	"\arequest\x18\x01 \x01(\v2\x1e.genway.v1.GenerateTextRequestB\x03\xe0A\x02R\arequest\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\"\xb5\x01\n" +
-	"\x13CountTokensResponse\x12!\n" +
-	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12&\n" +
-	"\x05usage\x18\x02 \x01(\v2\x10.genway.v1.UsageR\x05usage\x12'\n" +
-	"\x06losses\x18\x03 \x03(\v2\x0f.genway.v1.LossR\x06losses\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wireB\x91\x01\n" +
+	"\arequest\x18\x01 \x01(\v2\x1e.genway.v1.GenerateTextRequestB\x03\xe0A\x02R\arequest\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x01R\x04wire\"\xc9\x01\n" +
+	"\x13CountTokensResponse\x12&\n" +
+	"\finput_tokens\x18\x01 \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12+\n" +
+	"\x05usage\x18\x02 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
+	"\x06losses\x18\x03 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wireB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"CountProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"

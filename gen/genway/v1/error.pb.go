@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -28,6 +29,7 @@ const (
 type ErrorKind int32
 
 const (
+	// Never sent. A kind that a client does not know is ERROR_KIND_INTERNAL.
 	ErrorKind_ERROR_KIND_UNSPECIFIED ErrorKind = 0
 	// The request is wrong; param says where. 400
 	ErrorKind_ERROR_KIND_INVALID_REQUEST ErrorKind = 1
@@ -154,7 +156,8 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 // limit of the gateway did not admit the call; RetryInfo, where the wait is known.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Kind  ErrorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
+	// Why the call failed.
+	Kind ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// A stable reason, UPPER_SNAKE_CASE (MODEL_NOT_FOUND, WRONG_GROUP, ...).
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// For people; never an internal text.
@@ -165,13 +168,15 @@ type ErrorDetail struct {
 	Param string `protobuf:"bytes,5,opt,name=param,proto3" json:"param,omitempty"`
 	// How long to wait before the next try; absent says nothing.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,6,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	RequestId  string               `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The identifier of the call, as in the metadata x-request-id: quote it when reporting a fault.
+	RequestId string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The upstream's own identifier of the failed call.
 	UpstreamRequestId string `protobuf:"bytes,8,opt,name=upstream_request_id,json=upstreamRequestId,proto3" json:"upstream_request_id,omitempty"`
 	// The upstream's own error body, for callers of the same protocol.
 	Wire *WireMessage `protobuf:"bytes,9,opt,name=wire,proto3" json:"wire,omitempty"`
 	// The upstream's own words for the type and code of the error.
 	NativeType string `protobuf:"bytes,10,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
+	// The upstream's own word for the code; empty without one.
 	NativeCode string `protobuf:"bytes,11,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
 	// The limit that did not admit the call, of RATE_LIMITED and QUOTA_EXHAUSTED.
 	Quota         *Quota `protobuf:"bytes,12,opt,name=quota,proto3" json:"quota,omitempty"`
@@ -380,33 +385,33 @@ var File_genway_v1_error_proto protoreflect.FileDescriptor
 
 const file_genway_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/error.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x03\n" +
-	"\vErrorDetail\x12(\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1f\n" +
-	"\vhttp_status\x18\x04 \x01(\x05R\n" +
-	"httpStatus\x12\x14\n" +
-	"\x05param\x18\x05 \x01(\tR\x05param\x12:\n" +
-	"\vretry_after\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"retryAfter\x12\x1d\n" +
+	"\x15genway/v1/error.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n" +
+	"\vErrorDetail\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
+	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\x12$\n" +
+	"\vhttp_status\x18\x04 \x01(\x05B\x03\xe0A\x03R\n" +
+	"httpStatus\x12\x19\n" +
+	"\x05param\x18\x05 \x01(\tB\x03\xe0A\x03R\x05param\x12?\n" +
+	"\vretry_after\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\n" +
+	"retryAfter\x12\"\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId\x12.\n" +
-	"\x13upstream_request_id\x18\b \x01(\tR\x11upstreamRequestId\x12*\n" +
-	"\x04wire\x18\t \x01(\v2\x16.genway.v1.WireMessageR\x04wire\x12\x1f\n" +
+	"request_id\x18\a \x01(\tB\x03\xe0A\x03R\trequestId\x123\n" +
+	"\x13upstream_request_id\x18\b \x01(\tB\x03\xe0A\x03R\x11upstreamRequestId\x12/\n" +
+	"\x04wire\x18\t \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\x12$\n" +
 	"\vnative_type\x18\n" +
-	" \x01(\tR\n" +
-	"nativeType\x12\x1f\n" +
-	"\vnative_code\x18\v \x01(\tR\n" +
-	"nativeCode\x12&\n" +
-	"\x05quota\x18\f \x01(\v2\x10.genway.v1.QuotaR\x05quota\"\x9e\x01\n" +
-	"\x05Quota\x12\x14\n" +
-	"\x05scope\x18\x01 \x01(\tR\x05scope\x12\x16\n" +
-	"\x06metric\x18\x02 \x01(\tR\x06metric\x12\x14\n" +
-	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
-	"\x06period\x18\x04 \x01(\tR\x06period\x129\n" +
+	" \x01(\tB\x03\xe0A\x03R\n" +
+	"nativeType\x12$\n" +
+	"\vnative_code\x18\v \x01(\tB\x03\xe0A\x03R\n" +
+	"nativeCode\x12+\n" +
+	"\x05quota\x18\f \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quota\"\xb7\x01\n" +
+	"\x05Quota\x12\x19\n" +
+	"\x05scope\x18\x01 \x01(\tB\x03\xe0A\x03R\x05scope\x12\x1b\n" +
+	"\x06metric\x18\x02 \x01(\tB\x03\xe0A\x03R\x06metric\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x03B\x03\xe0A\x03R\x05limit\x12\x1b\n" +
+	"\x06period\x18\x04 \x01(\tB\x03\xe0A\x03R\x06period\x12>\n" +
 	"\n" +
-	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime*\xd9\x04\n" +
+	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tresetTime*\xd9\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_KIND_INVALID_REQUEST\x10\x01\x12\x1e\n" +

@@ -102,7 +102,7 @@ var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
 	"\x12CheckAccessRequest\"\x15\n" +
 	"\x13CheckAccessResponse2\x85\v\n" +
 	"\n" +
@@ -179,6 +179,7 @@ func file_genway_v1_generation_proto_init() {
 		return
 	}
 	file_genway_v1_count_proto_init()
+	file_genway_v1_error_proto_init()
 	file_genway_v1_image_proto_init()
 	file_genway_v1_image_stream_proto_init()
 	file_genway_v1_model_proto_init()

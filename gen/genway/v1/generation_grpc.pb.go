@@ -41,7 +41,45 @@ const (
 // whose JSON paths are the HTTP bindings below; the shape of each JSON body is
 // the business of the marshaler that the edge keeps for that protocol.
 //
-// A failed call has an ErrorDetail in the details of its status.
+// # Calls
+//
+// Keys. A call shows a key of the group "internal" in the metadata "authorization", as "Bearer gwk_...". A
+// key that is missing or not good is UNAUTHENTICATED, one of another group PERMISSION_DENIED.
+//
+// Request identifiers. The header metadata of each answer has the call's identifier in "x-request-id", and so has
+// ErrorDetail.request_id. A caller may choose it by sending "x-request-id", of letters, digits and
+// "_", "-", "."; another one is replaced.
+//
+// Sizes. A message is at most 128 MiB. What a client of gRPC receives is at most 4 MiB by default, and an image is often
+// larger: raise the bound on the channel (grpc.MaxCallRecvMsgSize in Go, grpc.max_receive_message_length
+// elsewhere).
+//
+// Health. The server has grpc.health.v1.Health. The service "genway.v1.Generation" is SERVING while the server is
+// ready for calls; the empty name is SERVING while the process lives. Neither health nor server reflection asks
+// for a key.
+//
+// Deadlines. A call ends at its deadline, and with it the call of the upstream.
+//
+// # Errors
+//
+// The details of a failed call's status have an ErrorDetail (error.proto), and beside it the standard details of google.rpc
+// that error.proto names. Act on ErrorDetail.kind, or on the code:
+//
+//	INVALID_ARGUMENT     INVALID_REQUEST
+//	UNAUTHENTICATED      UNAUTHENTICATED
+//	PERMISSION_DENIED    PERMISSION_DENIED
+//	NOT_FOUND            NOT_FOUND
+//	UNIMPLEMENTED        NOT_SUPPORTED, METHOD_NOT_ALLOWED, UNSUPPORTED_MEDIA_TYPE
+//	ABORTED              CONFLICT
+//	RESOURCE_EXHAUSTED   RATE_LIMITED, QUOTA_EXHAUSTED, TOO_LARGE
+//	FAILED_PRECONDITION  UNPROCESSABLE, UPGRADE_REQUIRED
+//	INTERNAL             INTERNAL
+//	UNAVAILABLE          UNAVAILABLE, OVERLOADED, BAD_UPSTREAM
+//	DEADLINE_EXCEEDED    TIMEOUT
+//	CANCELLED            CANCELLED
+//
+// A status without an ErrorDetail comes from the transport. RATE_LIMITED, OVERLOADED and UNAVAILABLE may be tried
+// again, after ErrorDetail.retry_after where it is set.
 type GenerationClient interface {
 	// GenerateText produces one complete answer.
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
@@ -199,7 +237,45 @@ func (c *generationClient) CheckAccess(ctx context.Context, in *CheckAccessReque
 // whose JSON paths are the HTTP bindings below; the shape of each JSON body is
 // the business of the marshaler that the edge keeps for that protocol.
 //
-// A failed call has an ErrorDetail in the details of its status.
+// # Calls
+//
+// Keys. A call shows a key of the group "internal" in the metadata "authorization", as "Bearer gwk_...". A
+// key that is missing or not good is UNAUTHENTICATED, one of another group PERMISSION_DENIED.
+//
+// Request identifiers. The header metadata of each answer has the call's identifier in "x-request-id", and so has
+// ErrorDetail.request_id. A caller may choose it by sending "x-request-id", of letters, digits and
+// "_", "-", "."; another one is replaced.
+//
+// Sizes. A message is at most 128 MiB. What a client of gRPC receives is at most 4 MiB by default, and an image is often
+// larger: raise the bound on the channel (grpc.MaxCallRecvMsgSize in Go, grpc.max_receive_message_length
+// elsewhere).
+//
+// Health. The server has grpc.health.v1.Health. The service "genway.v1.Generation" is SERVING while the server is
+// ready for calls; the empty name is SERVING while the process lives. Neither health nor server reflection asks
+// for a key.
+//
+// Deadlines. A call ends at its deadline, and with it the call of the upstream.
+//
+// # Errors
+//
+// The details of a failed call's status have an ErrorDetail (error.proto), and beside it the standard details of google.rpc
+// that error.proto names. Act on ErrorDetail.kind, or on the code:
+//
+//	INVALID_ARGUMENT     INVALID_REQUEST
+//	UNAUTHENTICATED      UNAUTHENTICATED
+//	PERMISSION_DENIED    PERMISSION_DENIED
+//	NOT_FOUND            NOT_FOUND
+//	UNIMPLEMENTED        NOT_SUPPORTED, METHOD_NOT_ALLOWED, UNSUPPORTED_MEDIA_TYPE
+//	ABORTED              CONFLICT
+//	RESOURCE_EXHAUSTED   RATE_LIMITED, QUOTA_EXHAUSTED, TOO_LARGE
+//	FAILED_PRECONDITION  UNPROCESSABLE, UPGRADE_REQUIRED
+//	INTERNAL             INTERNAL
+//	UNAVAILABLE          UNAVAILABLE, OVERLOADED, BAD_UPSTREAM
+//	DEADLINE_EXCEEDED    TIMEOUT
+//	CANCELLED            CANCELLED
+//
+// A status without an ErrorDetail comes from the transport. RATE_LIMITED, OVERLOADED and UNAVAILABLE may be tried
+// again, after ErrorDetail.retry_after where it is set.
 type GenerationServer interface {
 	// GenerateText produces one complete answer.
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE

@@ -44,16 +44,19 @@ type GenerateImageRequest struct {
 	Images []*Media `protobuf:"bytes,8,rep,name=images,proto3" json:"images,omitempty"`
 	// 0 to 100, for formats that compress with loss.
 	OutputCompression *int32 `protobuf:"varint,9,opt,name=output_compression,json=outputCompression,proto3,oneof" json:"output_compression,omitempty"`
-	Moderation        string `protobuf:"bytes,10,opt,name=moderation,proto3" json:"moderation,omitempty"`
-	Style             string `protobuf:"bytes,11,opt,name=style,proto3" json:"style,omitempty"`
+	// How strictly prompts are moderated, in the vendor's words: auto, low; empty is the upstream's default.
+	Moderation string `protobuf:"bytes,10,opt,name=moderation,proto3" json:"moderation,omitempty"`
+	// The style, in the vendor's words: vivid, natural; empty is the upstream's default.
+	Style string `protobuf:"bytes,11,opt,name=style,proto3" json:"style,omitempty"`
 	// Opaque identifier of the end user.
 	User string `protobuf:"bytes,12,opt,name=user,proto3" json:"user,omitempty"`
 	// How the image travels in the answer: b64_json or url, where one may choose.
 	ResponseFormat string `protobuf:"bytes,13,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
 	// A JSON object merged into the top level of the upstream's body. A member that
 	// this message has a field for is INVALID_ARGUMENT.
-	ExtraJson string       `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
-	Wire      *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	ExtraJson string `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
+	// What edges set: the caller's body.
+	Wire *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	// Members of the caller's JSON body without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,16,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	// Number of previews of each image, 0 to 3, for StreamGenerateImage alone; absent is
@@ -214,19 +217,27 @@ func (x *GenerateImageRequest) GetPartialImages() int32 {
 
 // GenerateImageResponse is the images, each whole.
 type GenerateImageResponse struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	CreateTime   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	Images       []*GeneratedImage      `protobuf:"bytes,2,rep,name=images,proto3" json:"images,omitempty"`
-	Background   string                 `protobuf:"bytes,3,opt,name=background,proto3" json:"background,omitempty"`
-	OutputFormat string                 `protobuf:"bytes,4,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
-	Quality      string                 `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the images were made.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// The images.
+	Images []*GeneratedImage `protobuf:"bytes,2,rep,name=images,proto3" json:"images,omitempty"`
+	// transparent or opaque; empty where the upstream does not say.
+	Background string `protobuf:"bytes,3,opt,name=background,proto3" json:"background,omitempty"`
+	// png, jpeg or webp; empty where the upstream does not say.
+	OutputFormat string `protobuf:"bytes,4,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
+	// The actual quality, in the vendor's words; empty where it does not say.
+	Quality string `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
 	// The actual size; it may differ from the requested one.
-	Size  string `protobuf:"bytes,6,opt,name=size,proto3" json:"size,omitempty"`
+	Size string `protobuf:"bytes,6,opt,name=size,proto3" json:"size,omitempty"`
+	// What the images used; absent where the upstream does not say.
 	Usage *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	// What the route could not carry, request and answer together.
-	Losses        []*Loss        `protobuf:"bytes,8,rep,name=losses,proto3" json:"losses,omitempty"`
-	NativeFields  []*NativeField `protobuf:"bytes,9,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
-	Wire          *WireMessage   `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	Losses []*Loss `protobuf:"bytes,8,rep,name=losses,proto3" json:"losses,omitempty"`
+	// Members of the answer's JSON object without a field here.
+	NativeFields []*NativeField `protobuf:"bytes,9,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// What edges read: the upstream's body.
+	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,16 +345,22 @@ func (x *GenerateImageResponse) GetWire() *WireMessage {
 // GeneratedImage is one image.
 type GeneratedImage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The image, or where it is.
+	//
 	// Types that are valid to be assigned to Source:
 	//
 	//	*GeneratedImage_Data
 	//	*GeneratedImage_Url
-	Source       isGeneratedImage_Source `protobuf_oneof:"source"`
-	GenerationId string                  `protobuf:"bytes,2,opt,name=generation_id,json=generationId,proto3" json:"generation_id,omitempty"`
-	Model        string                  `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
+	Source isGeneratedImage_Source `protobuf_oneof:"source"`
+	// The upstream's identifier of the image; empty without one.
+	GenerationId string `protobuf:"bytes,2,opt,name=generation_id,json=generationId,proto3" json:"generation_id,omitempty"`
+	// The model that made it, where it is another than the one asked for; else empty.
+	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// The actual size, <width>x<height>.
-	Size          string         `protobuf:"bytes,4,opt,name=size,proto3" json:"size,omitempty"`
-	RevisedPrompt string         `protobuf:"bytes,5,opt,name=revised_prompt,json=revisedPrompt,proto3" json:"revised_prompt,omitempty"`
+	Size string `protobuf:"bytes,4,opt,name=size,proto3" json:"size,omitempty"`
+	// The prompt that the upstream made of the one sent; empty where it does not say.
+	RevisedPrompt string `protobuf:"bytes,5,opt,name=revised_prompt,json=revisedPrompt,proto3" json:"revised_prompt,omitempty"`
+	// Members of the image's JSON object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,7,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -449,6 +466,7 @@ type GeneratedImage_Data struct {
 }
 
 type GeneratedImage_Url struct {
+	// Where the upstream keeps it, for a while.
 	Url string `protobuf:"bytes,6,opt,name=url,proto3,oneof"`
 }
 
@@ -460,56 +478,56 @@ var File_genway_v1_image_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x95\x05\n" +
+	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\x05\n" +
 	"\x14GenerateImageRequest\x12\x19\n" +
 	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x12\x1b\n" +
-	"\x06prompt\x18\x02 \x01(\tB\x03\xe0A\x02R\x06prompt\x12\x12\n" +
-	"\x04size\x18\x03 \x01(\tR\x04size\x12\x19\n" +
-	"\x05count\x18\x04 \x01(\x05H\x00R\x05count\x88\x01\x01\x12\x18\n" +
-	"\aquality\x18\x05 \x01(\tR\aquality\x12#\n" +
-	"\routput_format\x18\x06 \x01(\tR\foutputFormat\x12\x1e\n" +
+	"\x06prompt\x18\x02 \x01(\tB\x03\xe0A\x02R\x06prompt\x12\x17\n" +
+	"\x04size\x18\x03 \x01(\tB\x03\xe0A\x01R\x04size\x12\x1e\n" +
+	"\x05count\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\x05count\x88\x01\x01\x12\x1d\n" +
+	"\aquality\x18\x05 \x01(\tB\x03\xe0A\x01R\aquality\x12(\n" +
+	"\routput_format\x18\x06 \x01(\tB\x03\xe0A\x01R\foutputFormat\x12#\n" +
 	"\n" +
-	"background\x18\a \x01(\tR\n" +
-	"background\x12(\n" +
-	"\x06images\x18\b \x03(\v2\x10.genway.v1.MediaR\x06images\x122\n" +
-	"\x12output_compression\x18\t \x01(\x05H\x01R\x11outputCompression\x88\x01\x01\x12\x1e\n" +
+	"background\x18\a \x01(\tB\x03\xe0A\x01R\n" +
+	"background\x12-\n" +
+	"\x06images\x18\b \x03(\v2\x10.genway.v1.MediaB\x03\xe0A\x01R\x06images\x127\n" +
+	"\x12output_compression\x18\t \x01(\x05B\x03\xe0A\x01H\x01R\x11outputCompression\x88\x01\x01\x12#\n" +
 	"\n" +
 	"moderation\x18\n" +
-	" \x01(\tR\n" +
-	"moderation\x12\x14\n" +
-	"\x05style\x18\v \x01(\tR\x05style\x12\x12\n" +
-	"\x04user\x18\f \x01(\tR\x04user\x12'\n" +
-	"\x0fresponse_format\x18\r \x01(\tR\x0eresponseFormat\x12\x1d\n" +
+	" \x01(\tB\x03\xe0A\x01R\n" +
+	"moderation\x12\x19\n" +
+	"\x05style\x18\v \x01(\tB\x03\xe0A\x01R\x05style\x12\x17\n" +
+	"\x04user\x18\f \x01(\tB\x03\xe0A\x01R\x04user\x12,\n" +
+	"\x0fresponse_format\x18\r \x01(\tB\x03\xe0A\x01R\x0eresponseFormat\x12\"\n" +
 	"\n" +
-	"extra_json\x18\x0e \x01(\tR\textraJson\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\x12;\n" +
-	"\rnative_fields\x18\x10 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12*\n" +
-	"\x0epartial_images\x18\x11 \x01(\x05H\x02R\rpartialImages\x88\x01\x01B\b\n" +
+	"extra_json\x18\x0e \x01(\tB\x03\xe0A\x01R\textraJson\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x01R\x04wire\x12@\n" +
+	"\rnative_fields\x18\x10 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\x12/\n" +
+	"\x0epartial_images\x18\x11 \x01(\x05B\x03\xe0A\x01H\x02R\rpartialImages\x88\x01\x01B\b\n" +
 	"\x06_countB\x15\n" +
 	"\x13_output_compressionB\x11\n" +
-	"\x0f_partial_images\"\xb4\x03\n" +
-	"\x15GenerateImageResponse\x12;\n" +
-	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x121\n" +
-	"\x06images\x18\x02 \x03(\v2\x19.genway.v1.GeneratedImageR\x06images\x12\x1e\n" +
+	"\x0f_partial_images\"\xe6\x03\n" +
+	"\x15GenerateImageResponse\x12@\n" +
+	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x126\n" +
+	"\x06images\x18\x02 \x03(\v2\x19.genway.v1.GeneratedImageB\x03\xe0A\x03R\x06images\x12#\n" +
 	"\n" +
-	"background\x18\x03 \x01(\tR\n" +
-	"background\x12#\n" +
-	"\routput_format\x18\x04 \x01(\tR\foutputFormat\x12\x18\n" +
-	"\aquality\x18\x05 \x01(\tR\aquality\x12\x12\n" +
-	"\x04size\x18\x06 \x01(\tR\x04size\x12&\n" +
-	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageR\x05usage\x12'\n" +
-	"\x06losses\x18\b \x03(\v2\x0f.genway.v1.LossR\x06losses\x12;\n" +
-	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\"\xf7\x01\n" +
-	"\x0eGeneratedImage\x12\x14\n" +
-	"\x04data\x18\x01 \x01(\fH\x00R\x04data\x12\x12\n" +
-	"\x03url\x18\x06 \x01(\tH\x00R\x03url\x12#\n" +
-	"\rgeneration_id\x18\x02 \x01(\tR\fgenerationId\x12\x14\n" +
-	"\x05model\x18\x03 \x01(\tR\x05model\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\tR\x04size\x12%\n" +
-	"\x0erevised_prompt\x18\x05 \x01(\tR\rrevisedPrompt\x12;\n" +
-	"\rnative_fields\x18\a \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\b\n" +
+	"background\x18\x03 \x01(\tB\x03\xe0A\x03R\n" +
+	"background\x12(\n" +
+	"\routput_format\x18\x04 \x01(\tB\x03\xe0A\x03R\foutputFormat\x12\x1d\n" +
+	"\aquality\x18\x05 \x01(\tB\x03\xe0A\x03R\aquality\x12\x17\n" +
+	"\x04size\x18\x06 \x01(\tB\x03\xe0A\x03R\x04size\x12+\n" +
+	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
+	"\x06losses\x18\b \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
+	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\"\x9a\x02\n" +
+	"\x0eGeneratedImage\x12\x19\n" +
+	"\x04data\x18\x01 \x01(\fB\x03\xe0A\x03H\x00R\x04data\x12\x17\n" +
+	"\x03url\x18\x06 \x01(\tB\x03\xe0A\x03H\x00R\x03url\x12(\n" +
+	"\rgeneration_id\x18\x02 \x01(\tB\x03\xe0A\x03R\fgenerationId\x12\x19\n" +
+	"\x05model\x18\x03 \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
+	"\x04size\x18\x04 \x01(\tB\x03\xe0A\x03R\x04size\x12*\n" +
+	"\x0erevised_prompt\x18\x05 \x01(\tB\x03\xe0A\x03R\rrevisedPrompt\x12@\n" +
+	"\rnative_fields\x18\a \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFieldsB\b\n" +
 	"\x06sourceB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"ImageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -29,6 +30,8 @@ const (
 // with pings anywhere. Previews of several images may interleave.
 type StreamGenerateImageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step.
+	//
 	// Types that are valid to be assigned to Payload:
 	//
 	//	*StreamGenerateImageResponse_Started
@@ -138,14 +141,17 @@ type isStreamGenerateImageResponse_Payload interface {
 }
 
 type StreamGenerateImageResponse_Started struct {
+	// The beginning, once.
 	Started *ImageStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type StreamGenerateImageResponse_PartialImage struct {
+	// A preview of an image.
 	PartialImage *PartialImage `protobuf:"bytes,2,opt,name=partial_image,json=partialImage,proto3,oneof"`
 }
 
 type StreamGenerateImageResponse_Image struct {
+	// An image, whole.
 	Image *FinishedImage `protobuf:"bytes,3,opt,name=image,proto3,oneof"`
 }
 
@@ -180,7 +186,8 @@ func (*StreamGenerateImageResponse_Wire) isStreamGenerateImageResponse_Payload()
 
 // ImageStarted opens a stream.
 type ImageStarted struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the stream began.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// What the route could not carry of the request.
 	Losses        []*Loss `protobuf:"bytes,2,rep,name=losses,proto3" json:"losses,omitempty"`
@@ -242,12 +249,17 @@ type PartialImage struct {
 	// The encoded preview.
 	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
 	// As in GenerateImageResponse.
-	Background    string                 `protobuf:"bytes,4,opt,name=background,proto3" json:"background,omitempty"`
-	OutputFormat  string                 `protobuf:"bytes,5,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
-	Quality       string                 `protobuf:"bytes,6,opt,name=quality,proto3" json:"quality,omitempty"`
-	Size          string                 `protobuf:"bytes,7,opt,name=size,proto3" json:"size,omitempty"`
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	NativeFields  []*NativeField         `protobuf:"bytes,9,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	Background string `protobuf:"bytes,4,opt,name=background,proto3" json:"background,omitempty"`
+	// png, jpeg or webp; empty where the upstream does not say.
+	OutputFormat string `protobuf:"bytes,5,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
+	// The actual quality, in the vendor's words; empty where it does not say.
+	Quality string `protobuf:"bytes,6,opt,name=quality,proto3" json:"quality,omitempty"`
+	// <width>x<height> in pixels; empty where the upstream does not say.
+	Size string `protobuf:"bytes,7,opt,name=size,proto3" json:"size,omitempty"`
+	// When the preview was made; absent where the upstream does not say.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Members of the event's JSON object without a field here.
+	NativeFields  []*NativeField `protobuf:"bytes,9,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,13 +361,17 @@ func (x *PartialImage) GetNativeFields() []*NativeField {
 type FinishedImage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which image, from 0.
-	ImageIndex int32           `protobuf:"varint,1,opt,name=image_index,json=imageIndex,proto3" json:"image_index,omitempty"`
-	Image      *GeneratedImage `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"`
+	ImageIndex int32 `protobuf:"varint,1,opt,name=image_index,json=imageIndex,proto3" json:"image_index,omitempty"`
+	// The image.
+	Image *GeneratedImage `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"`
 	// As in GenerateImageResponse.
-	Background   string                 `protobuf:"bytes,3,opt,name=background,proto3" json:"background,omitempty"`
-	OutputFormat string                 `protobuf:"bytes,4,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
-	Quality      string                 `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
-	CreateTime   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	Background string `protobuf:"bytes,3,opt,name=background,proto3" json:"background,omitempty"`
+	// png, jpeg or webp; empty where the upstream does not say.
+	OutputFormat string `protobuf:"bytes,4,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
+	// The actual quality, in the vendor's words; empty where it does not say.
+	Quality string `protobuf:"bytes,5,opt,name=quality,proto3" json:"quality,omitempty"`
+	// When it was made; absent where the upstream does not say.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// What this image cost, where the upstream says; the end has the sum.
 	Usage         *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -447,7 +463,8 @@ type ImageCompleted struct {
 	// Number of images.
 	Count int32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
 	// Of the last image, the actual size and quality.
-	Size    string `protobuf:"bytes,2,opt,name=size,proto3" json:"size,omitempty"`
+	Size string `protobuf:"bytes,2,opt,name=size,proto3" json:"size,omitempty"`
+	// The actual quality of the last image; empty where the upstream does not say.
 	Quality string `protobuf:"bytes,3,opt,name=quality,proto3" json:"quality,omitempty"`
 	// Of all images together.
 	Usage *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
@@ -526,51 +543,51 @@ var File_genway_v1_image_stream_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_stream_proto_rawDesc = "" +
 	"\n" +
-	"\x1cgenway/v1/image_stream.proto\x12\tgenway.v1\x1a\x15genway/v1/image.proto\x1a\x16genway/v1/stream.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x02\n" +
-	"\x1bStreamGenerateImageResponse\x123\n" +
-	"\astarted\x18\x01 \x01(\v2\x17.genway.v1.ImageStartedH\x00R\astarted\x12>\n" +
-	"\rpartial_image\x18\x02 \x01(\v2\x17.genway.v1.PartialImageH\x00R\fpartialImage\x120\n" +
-	"\x05image\x18\x03 \x01(\v2\x18.genway.v1.FinishedImageH\x00R\x05image\x129\n" +
-	"\tcompleted\x18\x04 \x01(\v2\x19.genway.v1.ImageCompletedH\x00R\tcompleted\x12%\n" +
-	"\x04ping\x18\x05 \x01(\v2\x0f.genway.v1.PingH\x00R\x04ping\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameH\x00R\x04wireB\t\n" +
-	"\apayload\"t\n" +
-	"\fImageStarted\x12;\n" +
-	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12'\n" +
-	"\x06losses\x18\x02 \x03(\v2\x0f.genway.v1.LossR\x06losses\"\xd5\x02\n" +
-	"\fPartialImage\x12\x1f\n" +
-	"\vimage_index\x18\x01 \x01(\x05R\n" +
-	"imageIndex\x12#\n" +
-	"\rpartial_index\x18\x02 \x01(\x05R\fpartialIndex\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\x12\x1e\n" +
+	"\x1cgenway/v1/image_stream.proto\x12\tgenway.v1\x1a\x15genway/v1/image.proto\x1a\x16genway/v1/stream.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfb\x02\n" +
+	"\x1bStreamGenerateImageResponse\x128\n" +
+	"\astarted\x18\x01 \x01(\v2\x17.genway.v1.ImageStartedB\x03\xe0A\x03H\x00R\astarted\x12C\n" +
+	"\rpartial_image\x18\x02 \x01(\v2\x17.genway.v1.PartialImageB\x03\xe0A\x03H\x00R\fpartialImage\x125\n" +
+	"\x05image\x18\x03 \x01(\v2\x18.genway.v1.FinishedImageB\x03\xe0A\x03H\x00R\x05image\x12>\n" +
+	"\tcompleted\x18\x04 \x01(\v2\x19.genway.v1.ImageCompletedB\x03\xe0A\x03H\x00R\tcompleted\x12*\n" +
+	"\x04ping\x18\x05 \x01(\v2\x0f.genway.v1.PingB\x03\xe0A\x03H\x00R\x04ping\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameB\x03\xe0A\x03H\x00R\x04wireB\t\n" +
+	"\apayload\"~\n" +
+	"\fImageStarted\x12@\n" +
+	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12,\n" +
+	"\x06losses\x18\x02 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\"\x82\x03\n" +
+	"\fPartialImage\x12$\n" +
+	"\vimage_index\x18\x01 \x01(\x05B\x03\xe0A\x03R\n" +
+	"imageIndex\x12(\n" +
+	"\rpartial_index\x18\x02 \x01(\x05B\x03\xe0A\x03R\fpartialIndex\x12\x17\n" +
+	"\x04data\x18\x03 \x01(\fB\x03\xe0A\x03R\x04data\x12#\n" +
 	"\n" +
-	"background\x18\x04 \x01(\tR\n" +
-	"background\x12#\n" +
-	"\routput_format\x18\x05 \x01(\tR\foutputFormat\x12\x18\n" +
-	"\aquality\x18\x06 \x01(\tR\aquality\x12\x12\n" +
-	"\x04size\x18\a \x01(\tR\x04size\x12;\n" +
-	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12;\n" +
-	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"\xa5\x02\n" +
-	"\rFinishedImage\x12\x1f\n" +
-	"\vimage_index\x18\x01 \x01(\x05R\n" +
-	"imageIndex\x12/\n" +
-	"\x05image\x18\x02 \x01(\v2\x19.genway.v1.GeneratedImageR\x05image\x12\x1e\n" +
+	"background\x18\x04 \x01(\tB\x03\xe0A\x03R\n" +
+	"background\x12(\n" +
+	"\routput_format\x18\x05 \x01(\tB\x03\xe0A\x03R\foutputFormat\x12\x1d\n" +
+	"\aquality\x18\x06 \x01(\tB\x03\xe0A\x03R\aquality\x12\x17\n" +
+	"\x04size\x18\a \x01(\tB\x03\xe0A\x03R\x04size\x12@\n" +
+	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12@\n" +
+	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"\xc8\x02\n" +
+	"\rFinishedImage\x12$\n" +
+	"\vimage_index\x18\x01 \x01(\x05B\x03\xe0A\x03R\n" +
+	"imageIndex\x124\n" +
+	"\x05image\x18\x02 \x01(\v2\x19.genway.v1.GeneratedImageB\x03\xe0A\x03R\x05image\x12#\n" +
 	"\n" +
-	"background\x18\x03 \x01(\tR\n" +
-	"background\x12#\n" +
-	"\routput_format\x18\x04 \x01(\tR\foutputFormat\x12\x18\n" +
-	"\aquality\x18\x05 \x01(\tR\aquality\x12;\n" +
-	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12&\n" +
-	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageR\x05usage\"\xa5\x01\n" +
-	"\x0eImageCompleted\x12\x14\n" +
-	"\x05count\x18\x01 \x01(\x05R\x05count\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\tR\x04size\x12\x18\n" +
-	"\aquality\x18\x03 \x01(\tR\aquality\x12&\n" +
-	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageR\x05usage\x12'\n" +
-	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossR\x06lossesB\x97\x01\n" +
+	"background\x18\x03 \x01(\tB\x03\xe0A\x03R\n" +
+	"background\x12(\n" +
+	"\routput_format\x18\x04 \x01(\tB\x03\xe0A\x03R\foutputFormat\x12\x1d\n" +
+	"\aquality\x18\x05 \x01(\tB\x03\xe0A\x03R\aquality\x12@\n" +
+	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12+\n" +
+	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\"\xbe\x01\n" +
+	"\x0eImageCompleted\x12\x19\n" +
+	"\x05count\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05count\x12\x17\n" +
+	"\x04size\x18\x02 \x01(\tB\x03\xe0A\x03R\x04size\x12\x1d\n" +
+	"\aquality\x18\x03 \x01(\tB\x03\xe0A\x03R\aquality\x12+\n" +
+	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
+	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06lossesB\x97\x01\n" +
 	"\rcom.genway.v1B\x10ImageStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
 

@@ -27,19 +27,25 @@ const (
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name to put into requests.
-	Name        string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A name for people; empty where there is none.
 	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	OwnedBy     string `protobuf:"bytes,3,opt,name=owned_by,json=ownedBy,proto3" json:"owned_by,omitempty"`
+	// Who made it, in the upstream's words; empty where it does not say.
+	OwnedBy string `protobuf:"bytes,3,opt,name=owned_by,json=ownedBy,proto3" json:"owned_by,omitempty"`
 	// When the upstream says it was made; where it does not, when this server learnt of it.
-	CreateTime       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	InputTokenLimit  *int64                 `protobuf:"varint,5,opt,name=input_token_limit,json=inputTokenLimit,proto3,oneof" json:"input_token_limit,omitempty"`
-	OutputTokenLimit *int64                 `protobuf:"varint,6,opt,name=output_token_limit,json=outputTokenLimit,proto3,oneof" json:"output_token_limit,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Most tokens of a request; absent where it is not known.
+	InputTokenLimit *int64 `protobuf:"varint,5,opt,name=input_token_limit,json=inputTokenLimit,proto3,oneof" json:"input_token_limit,omitempty"`
+	// Most tokens of an answer; absent where it is not known.
+	OutputTokenLimit *int64 `protobuf:"varint,6,opt,name=output_token_limit,json=outputTokenLimit,proto3,oneof" json:"output_token_limit,omitempty"`
 	// What it produces.
-	GeneratesText   bool   `protobuf:"varint,7,opt,name=generates_text,json=generatesText,proto3" json:"generates_text,omitempty"`
-	GeneratesImages bool   `protobuf:"varint,8,opt,name=generates_images,json=generatesImages,proto3" json:"generates_images,omitempty"`
-	Description     string `protobuf:"bytes,9,opt,name=description,proto3" json:"description,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	GeneratesText bool `protobuf:"varint,7,opt,name=generates_text,json=generatesText,proto3" json:"generates_text,omitempty"`
+	// It answers GenerateImage.
+	GeneratesImages bool `protobuf:"varint,8,opt,name=generates_images,json=generatesImages,proto3" json:"generates_images,omitempty"`
+	// What it is, for people; empty where there is nothing to say.
+	Description   string `protobuf:"bytes,9,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Model) Reset() {
@@ -192,8 +198,9 @@ func (x *ListModelsRequest) GetPageToken() string {
 
 // ListModelsResponse is a page of models, ordered by name.
 type ListModelsResponse struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Models []*Model               `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The models, at most page_size.
+	Models []*Model `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -292,8 +299,9 @@ func (x *GetModelRequest) GetName() string {
 
 // GetModelResponse is that model.
 type GetModelResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Model         *Model                 `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model.
+	Model         *Model `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,31 +347,31 @@ var File_genway_v1_model_proto protoreflect.FileDescriptor
 
 const file_genway_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa0\x03\n" +
-	"\x05Model\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
-	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x19\n" +
-	"\bowned_by\x18\x03 \x01(\tR\aownedBy\x12@\n" +
+	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x03\n" +
+	"\x05Model\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12&\n" +
+	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x03R\vdisplayName\x12\x1e\n" +
+	"\bowned_by\x18\x03 \x01(\tB\x03\xe0A\x03R\aownedBy\x12@\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
-	"createTime\x12/\n" +
-	"\x11input_token_limit\x18\x05 \x01(\x03H\x00R\x0finputTokenLimit\x88\x01\x01\x121\n" +
-	"\x12output_token_limit\x18\x06 \x01(\x03H\x01R\x10outputTokenLimit\x88\x01\x01\x12%\n" +
-	"\x0egenerates_text\x18\a \x01(\bR\rgeneratesText\x12)\n" +
-	"\x10generates_images\x18\b \x01(\bR\x0fgeneratesImages\x12 \n" +
-	"\vdescription\x18\t \x01(\tR\vdescriptionB\x14\n" +
+	"createTime\x124\n" +
+	"\x11input_token_limit\x18\x05 \x01(\x03B\x03\xe0A\x03H\x00R\x0finputTokenLimit\x88\x01\x01\x126\n" +
+	"\x12output_token_limit\x18\x06 \x01(\x03B\x03\xe0A\x03H\x01R\x10outputTokenLimit\x88\x01\x01\x12*\n" +
+	"\x0egenerates_text\x18\a \x01(\bB\x03\xe0A\x03R\rgeneratesText\x12.\n" +
+	"\x10generates_images\x18\b \x01(\bB\x03\xe0A\x03R\x0fgeneratesImages\x12%\n" +
+	"\vdescription\x18\t \x01(\tB\x03\xe0A\x03R\vdescriptionB\x14\n" +
 	"\x12_input_token_limitB\x15\n" +
-	"\x13_output_token_limit\"O\n" +
-	"\x11ListModelsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\x13_output_token_limit\"Y\n" +
+	"\x11ListModelsRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"f\n" +
-	"\x12ListModelsResponse\x12(\n" +
-	"\x06models\x18\x01 \x03(\v2\x10.genway.v1.ModelR\x06models\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"*\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\"p\n" +
+	"\x12ListModelsResponse\x12-\n" +
+	"\x06models\x18\x01 \x03(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x06models\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"*\n" +
 	"\x0fGetModelRequest\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\":\n" +
-	"\x10GetModelResponse\x12&\n" +
-	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelR\x05modelB\x91\x01\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"?\n" +
+	"\x10GetModelResponse\x12+\n" +
+	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x05modelB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"ModelProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -30,6 +31,8 @@ const (
 // count up from 0; parts of several candidates may interleave.
 type StreamGenerateTextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// The step.
+	//
 	// Types that are valid to be assigned to Payload:
 	//
 	//	*StreamGenerateTextResponse_Started
@@ -149,18 +152,22 @@ type isStreamGenerateTextResponse_Payload interface {
 }
 
 type StreamGenerateTextResponse_Started struct {
+	// The beginning, once.
 	Started *TextStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type StreamGenerateTextResponse_PartStarted struct {
+	// A part begins.
 	PartStarted *PartStarted `protobuf:"bytes,2,opt,name=part_started,json=partStarted,proto3,oneof"`
 }
 
 type StreamGenerateTextResponse_PartDelta struct {
+	// More of the open part.
 	PartDelta *PartDelta `protobuf:"bytes,3,opt,name=part_delta,json=partDelta,proto3,oneof"`
 }
 
 type StreamGenerateTextResponse_PartCompleted struct {
+	// The open part ends.
 	PartCompleted *PartCompleted `protobuf:"bytes,4,opt,name=part_completed,json=partCompleted,proto3,oneof"`
 }
 
@@ -197,16 +204,22 @@ func (*StreamGenerateTextResponse_Wire) isStreamGenerateTextResponse_Payload() {
 
 // TextStarted opens a stream.
 type TextStarted struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Model      string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The identifier of the answer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The model that answers, as the upstream names it.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// When the answer began.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// What is known of usage at the start.
-	Usage             *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
-	ServiceTier       string `protobuf:"bytes,5,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	Usage *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The tier that serves, in the vendor's words; empty where it does not say.
+	ServiceTier string `protobuf:"bytes,5,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	// The upstream's word for its configuration; empty where it does not say.
 	SystemFingerprint string `protobuf:"bytes,6,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	// What the route could not carry of the request.
-	Losses        []*Loss        `protobuf:"bytes,7,rep,name=losses,proto3" json:"losses,omitempty"`
+	Losses []*Loss `protobuf:"bytes,7,rep,name=losses,proto3" json:"losses,omitempty"`
+	// Members of the first event's JSON object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,8,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -301,10 +314,13 @@ func (x *TextStarted) GetNativeFields() []*NativeField {
 // PartStarted opens a part: its kind, its id and what is known of it (the id and
 // name of a tool call, the whole of a part that does not stream).
 type PartStarted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Candidate     int32                  `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	Index         int32                  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	Part          *Part                  `protobuf:"bytes,3,opt,name=part,proto3" json:"part,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which answer, from 0.
+	Candidate int32 `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
+	// Which part of the answer, from 0.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// What is known of the part. Deltas add to it.
+	Part          *Part `protobuf:"bytes,3,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -362,9 +378,13 @@ func (x *PartStarted) GetPart() *Part {
 
 // PartDelta adds to the open part of the candidate.
 type PartDelta struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Candidate int32                  `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	Index     int32                  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which answer, from 0.
+	Candidate int32 `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
+	// Which part of the answer, from 0.
+	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// What is added. Its kind is that of the part.
+	//
 	// Types that are valid to be assigned to Delta:
 	//
 	//	*PartDelta_Text
@@ -567,18 +587,22 @@ type isPartDelta_Delta interface {
 }
 
 type PartDelta_Text struct {
+	// More of a text.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3,oneof"`
 }
 
 type PartDelta_Thinking struct {
+	// More of the text of thinking.
 	Thinking string `protobuf:"bytes,4,opt,name=thinking,proto3,oneof"`
 }
 
 type PartDelta_Summary struct {
+	// More of a summary of thinking.
 	Summary *SummaryDelta `protobuf:"bytes,5,opt,name=summary,proto3,oneof"`
 }
 
 type PartDelta_ArgumentsJson struct {
+	// More of the JSON text of a call's arguments: a piece, which need not be JSON by itself.
 	ArgumentsJson string `protobuf:"bytes,6,opt,name=arguments_json,json=argumentsJson,proto3,oneof"`
 }
 
@@ -588,10 +612,12 @@ type PartDelta_Input struct {
 }
 
 type PartDelta_Refusal struct {
+	// More of a refusal.
 	Refusal string `protobuf:"bytes,8,opt,name=refusal,proto3,oneof"`
 }
 
 type PartDelta_Citation struct {
+	// A citation, whole.
 	Citation *Citation `protobuf:"bytes,9,opt,name=citation,proto3,oneof"`
 }
 
@@ -601,6 +627,7 @@ type PartDelta_Data struct {
 }
 
 type PartDelta_Transcript struct {
+	// More of what is said in audio.
 	Transcript string `protobuf:"bytes,11,opt,name=transcript,proto3,oneof"`
 }
 
@@ -610,14 +637,17 @@ type PartDelta_Signature struct {
 }
 
 type PartDelta_EncryptedContent struct {
+	// Sets Thinking.encrypted_content.
 	EncryptedContent *Seal `protobuf:"bytes,13,opt,name=encrypted_content,json=encryptedContent,proto3,oneof"`
 }
 
 type PartDelta_ThoughtSignature struct {
+	// Sets Part.thought_signature.
 	ThoughtSignature *Seal `protobuf:"bytes,14,opt,name=thought_signature,json=thoughtSignature,proto3,oneof"`
 }
 
 type PartDelta_Native struct {
+	// Adds to Part.native_fields.
 	Native *NativeField `protobuf:"bytes,15,opt,name=native,proto3,oneof"`
 }
 
@@ -649,9 +679,11 @@ func (*PartDelta_Native) isPartDelta_Delta() {}
 
 // SummaryDelta adds to one of the summaries of a thinking part.
 type SummaryDelta struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         int32                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which summary, from 0.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// What is added to it.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -702,9 +734,11 @@ func (x *SummaryDelta) GetText() string {
 
 // PartCompleted closes a part.
 type PartCompleted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Candidate     int32                  `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
-	Index         int32                  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which answer, from 0.
+	Candidate int32 `protobuf:"varint,1,opt,name=candidate,proto3" json:"candidate,omitempty"`
+	// Which part of the answer, from 0.
+	Index         int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -755,13 +789,18 @@ func (x *PartCompleted) GetIndex() int32 {
 
 // TextCompleted closes a stream: how each candidate ended, and what it cost.
 type TextCompleted struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Candidates     []*CandidateEnd        `protobuf:"bytes,1,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	Usage          *Usage                 `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
-	ServiceTier    string                 `protobuf:"bytes,3,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
-	PromptFeedback *PromptFeedback        `protobuf:"bytes,4,opt,name=prompt_feedback,json=promptFeedback,proto3" json:"prompt_feedback,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How each answer ended. Empty where the prompt was blocked.
+	Candidates []*CandidateEnd `protobuf:"bytes,1,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// What the answer used in all; absent where the upstream does not say.
+	Usage *Usage `protobuf:"bytes,2,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The tier that served, in the vendor's words; empty where it does not say.
+	ServiceTier string `protobuf:"bytes,3,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	// Set when the prompt itself was blocked.
+	PromptFeedback *PromptFeedback `protobuf:"bytes,4,opt,name=prompt_feedback,json=promptFeedback,proto3" json:"prompt_feedback,omitempty"`
 	// What the stream could not carry of the answer.
-	Losses        []*Loss        `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`
+	Losses []*Loss `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`
+	// Members of the last event's JSON object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -841,15 +880,21 @@ func (x *TextCompleted) GetNativeFields() []*NativeField {
 
 // CandidateEnd is what is known of a candidate only at its end.
 type CandidateEnd struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Index            int32                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	StopReason       StopReason             `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=genway.v1.StopReason" json:"stop_reason,omitempty"`
-	NativeStopReason string                 `protobuf:"bytes,3,opt,name=native_stop_reason,json=nativeStopReason,proto3" json:"native_stop_reason,omitempty"`
-	StopSequence     *string                `protobuf:"bytes,4,opt,name=stop_sequence,json=stopSequence,proto3,oneof" json:"stop_sequence,omitempty"`
-	StopMessage      string                 `protobuf:"bytes,5,opt,name=stop_message,json=stopMessage,proto3" json:"stop_message,omitempty"`
-	NativeFields     []*NativeField         `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which answer, from 0.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// Why it ended.
+	StopReason StopReason `protobuf:"varint,2,opt,name=stop_reason,json=stopReason,proto3,enum=genway.v1.StopReason" json:"stop_reason,omitempty"`
+	// The vendor's own word for it.
+	NativeStopReason string `protobuf:"bytes,3,opt,name=native_stop_reason,json=nativeStopReason,proto3" json:"native_stop_reason,omitempty"`
+	// The stop sequence that ended it; absent for none.
+	StopSequence *string `protobuf:"bytes,4,opt,name=stop_sequence,json=stopSequence,proto3,oneof" json:"stop_sequence,omitempty"`
+	// The vendor's explanation; empty where it gives none.
+	StopMessage string `protobuf:"bytes,5,opt,name=stop_message,json=stopMessage,proto3" json:"stop_message,omitempty"`
+	// Members of the candidate's JSON object without a field here.
+	NativeFields  []*NativeField `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CandidateEnd) Reset() {
@@ -965,75 +1010,75 @@ var File_genway_v1_stream_proto protoreflect.FileDescriptor
 
 const file_genway_v1_stream_proto_rawDesc = "" +
 	"\n" +
-	"\x16genway/v1/stream.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x03\n" +
-	"\x1aStreamGenerateTextResponse\x122\n" +
-	"\astarted\x18\x01 \x01(\v2\x16.genway.v1.TextStartedH\x00R\astarted\x12;\n" +
-	"\fpart_started\x18\x02 \x01(\v2\x16.genway.v1.PartStartedH\x00R\vpartStarted\x125\n" +
+	"\x16genway/v1/stream.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x03\n" +
+	"\x1aStreamGenerateTextResponse\x127\n" +
+	"\astarted\x18\x01 \x01(\v2\x16.genway.v1.TextStartedB\x03\xe0A\x03H\x00R\astarted\x12@\n" +
+	"\fpart_started\x18\x02 \x01(\v2\x16.genway.v1.PartStartedB\x03\xe0A\x03H\x00R\vpartStarted\x12:\n" +
 	"\n" +
-	"part_delta\x18\x03 \x01(\v2\x14.genway.v1.PartDeltaH\x00R\tpartDelta\x12A\n" +
-	"\x0epart_completed\x18\x04 \x01(\v2\x18.genway.v1.PartCompletedH\x00R\rpartCompleted\x128\n" +
-	"\tcompleted\x18\x05 \x01(\v2\x18.genway.v1.TextCompletedH\x00R\tcompleted\x12%\n" +
-	"\x04ping\x18\x06 \x01(\v2\x0f.genway.v1.PingH\x00R\x04ping\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameH\x00R\x04wireB\t\n" +
-	"\apayload\"\xd0\x02\n" +
-	"\vTextStarted\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12;\n" +
-	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12&\n" +
-	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageR\x05usage\x12!\n" +
-	"\fservice_tier\x18\x05 \x01(\tR\vserviceTier\x12-\n" +
-	"\x12system_fingerprint\x18\x06 \x01(\tR\x11systemFingerprint\x12'\n" +
-	"\x06losses\x18\a \x03(\v2\x0f.genway.v1.LossR\x06losses\x12;\n" +
-	"\rnative_fields\x18\b \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"f\n" +
-	"\vPartStarted\x12\x1c\n" +
-	"\tcandidate\x18\x01 \x01(\x05R\tcandidate\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x05R\x05index\x12#\n" +
-	"\x04part\x18\x03 \x01(\v2\x0f.genway.v1.PartR\x04part\"\x91\x05\n" +
-	"\tPartDelta\x12\x1c\n" +
-	"\tcandidate\x18\x01 \x01(\x05R\tcandidate\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x05R\x05index\x12\x14\n" +
-	"\x04text\x18\x03 \x01(\tH\x00R\x04text\x12\x1c\n" +
-	"\bthinking\x18\x04 \x01(\tH\x00R\bthinking\x123\n" +
-	"\asummary\x18\x05 \x01(\v2\x17.genway.v1.SummaryDeltaH\x00R\asummary\x12'\n" +
-	"\x0earguments_json\x18\x06 \x01(\tH\x00R\rargumentsJson\x12\x16\n" +
-	"\x05input\x18\a \x01(\tH\x00R\x05input\x12\x1a\n" +
-	"\arefusal\x18\b \x01(\tH\x00R\arefusal\x121\n" +
-	"\bcitation\x18\t \x01(\v2\x13.genway.v1.CitationH\x00R\bcitation\x12\x14\n" +
+	"part_delta\x18\x03 \x01(\v2\x14.genway.v1.PartDeltaB\x03\xe0A\x03H\x00R\tpartDelta\x12F\n" +
+	"\x0epart_completed\x18\x04 \x01(\v2\x18.genway.v1.PartCompletedB\x03\xe0A\x03H\x00R\rpartCompleted\x12=\n" +
+	"\tcompleted\x18\x05 \x01(\v2\x18.genway.v1.TextCompletedB\x03\xe0A\x03H\x00R\tcompleted\x12*\n" +
+	"\x04ping\x18\x06 \x01(\v2\x0f.genway.v1.PingB\x03\xe0A\x03H\x00R\x04ping\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameB\x03\xe0A\x03H\x00R\x04wireB\t\n" +
+	"\apayload\"\xf8\x02\n" +
+	"\vTextStarted\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x19\n" +
+	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12@\n" +
+	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12+\n" +
+	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12&\n" +
+	"\fservice_tier\x18\x05 \x01(\tB\x03\xe0A\x03R\vserviceTier\x122\n" +
+	"\x12system_fingerprint\x18\x06 \x01(\tB\x03\xe0A\x03R\x11systemFingerprint\x12,\n" +
+	"\x06losses\x18\a \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
+	"\rnative_fields\x18\b \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"u\n" +
+	"\vPartStarted\x12!\n" +
+	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
+	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12(\n" +
+	"\x04part\x18\x03 \x01(\v2\x0f.genway.v1.PartB\x03\xe0A\x03R\x04part\"\xe1\x05\n" +
+	"\tPartDelta\x12!\n" +
+	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
+	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x19\n" +
+	"\x04text\x18\x03 \x01(\tB\x03\xe0A\x03H\x00R\x04text\x12!\n" +
+	"\bthinking\x18\x04 \x01(\tB\x03\xe0A\x03H\x00R\bthinking\x128\n" +
+	"\asummary\x18\x05 \x01(\v2\x17.genway.v1.SummaryDeltaB\x03\xe0A\x03H\x00R\asummary\x12,\n" +
+	"\x0earguments_json\x18\x06 \x01(\tB\x03\xe0A\x03H\x00R\rargumentsJson\x12\x1b\n" +
+	"\x05input\x18\a \x01(\tB\x03\xe0A\x03H\x00R\x05input\x12\x1f\n" +
+	"\arefusal\x18\b \x01(\tB\x03\xe0A\x03H\x00R\arefusal\x126\n" +
+	"\bcitation\x18\t \x01(\v2\x13.genway.v1.CitationB\x03\xe0A\x03H\x00R\bcitation\x12\x19\n" +
 	"\x04data\x18\n" +
-	" \x01(\fH\x00R\x04data\x12 \n" +
+	" \x01(\fB\x03\xe0A\x03H\x00R\x04data\x12%\n" +
 	"\n" +
-	"transcript\x18\v \x01(\tH\x00R\n" +
-	"transcript\x12/\n" +
-	"\tsignature\x18\f \x01(\v2\x0f.genway.v1.SealH\x00R\tsignature\x12>\n" +
-	"\x11encrypted_content\x18\r \x01(\v2\x0f.genway.v1.SealH\x00R\x10encryptedContent\x12>\n" +
-	"\x11thought_signature\x18\x0e \x01(\v2\x0f.genway.v1.SealH\x00R\x10thoughtSignature\x120\n" +
-	"\x06native\x18\x0f \x01(\v2\x16.genway.v1.NativeFieldH\x00R\x06native\x123\n" +
-	"\blogprobs\x18\x10 \x03(\v2\x17.genway.v1.TokenLogprobR\blogprobsB\a\n" +
-	"\x05delta\"8\n" +
-	"\fSummaryDelta\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"C\n" +
-	"\rPartCompleted\x12\x1c\n" +
-	"\tcandidate\x18\x01 \x01(\x05R\tcandidate\x12\x14\n" +
-	"\x05index\x18\x02 \x01(\x05R\x05index\"\xbd\x02\n" +
-	"\rTextCompleted\x127\n" +
+	"transcript\x18\v \x01(\tB\x03\xe0A\x03H\x00R\n" +
+	"transcript\x124\n" +
+	"\tsignature\x18\f \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x03H\x00R\tsignature\x12C\n" +
+	"\x11encrypted_content\x18\r \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x03H\x00R\x10encryptedContent\x12C\n" +
+	"\x11thought_signature\x18\x0e \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x03H\x00R\x10thoughtSignature\x125\n" +
+	"\x06native\x18\x0f \x01(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03H\x00R\x06native\x128\n" +
+	"\blogprobs\x18\x10 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x03R\blogprobsB\a\n" +
+	"\x05delta\"B\n" +
+	"\fSummaryDelta\x12\x19\n" +
+	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"M\n" +
+	"\rPartCompleted\x12!\n" +
+	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
+	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xdb\x02\n" +
+	"\rTextCompleted\x12<\n" +
 	"\n" +
-	"candidates\x18\x01 \x03(\v2\x17.genway.v1.CandidateEndR\n" +
-	"candidates\x12&\n" +
-	"\x05usage\x18\x02 \x01(\v2\x10.genway.v1.UsageR\x05usage\x12!\n" +
-	"\fservice_tier\x18\x03 \x01(\tR\vserviceTier\x12B\n" +
-	"\x0fprompt_feedback\x18\x04 \x01(\v2\x19.genway.v1.PromptFeedbackR\x0epromptFeedback\x12'\n" +
-	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossR\x06losses\x12;\n" +
-	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"\xa6\x02\n" +
-	"\fCandidateEnd\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x05R\x05index\x126\n" +
-	"\vstop_reason\x18\x02 \x01(\x0e2\x15.genway.v1.StopReasonR\n" +
-	"stopReason\x12,\n" +
-	"\x12native_stop_reason\x18\x03 \x01(\tR\x10nativeStopReason\x12(\n" +
-	"\rstop_sequence\x18\x04 \x01(\tH\x00R\fstopSequence\x88\x01\x01\x12!\n" +
-	"\fstop_message\x18\x05 \x01(\tR\vstopMessage\x12;\n" +
-	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\x10\n" +
+	"candidates\x18\x01 \x03(\v2\x17.genway.v1.CandidateEndB\x03\xe0A\x03R\n" +
+	"candidates\x12+\n" +
+	"\x05usage\x18\x02 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12&\n" +
+	"\fservice_tier\x18\x03 \x01(\tB\x03\xe0A\x03R\vserviceTier\x12G\n" +
+	"\x0fprompt_feedback\x18\x04 \x01(\v2\x19.genway.v1.PromptFeedbackB\x03\xe0A\x03R\x0epromptFeedback\x12,\n" +
+	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
+	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"\xc4\x02\n" +
+	"\fCandidateEnd\x12\x19\n" +
+	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12;\n" +
+	"\vstop_reason\x18\x02 \x01(\x0e2\x15.genway.v1.StopReasonB\x03\xe0A\x03R\n" +
+	"stopReason\x121\n" +
+	"\x12native_stop_reason\x18\x03 \x01(\tB\x03\xe0A\x03R\x10nativeStopReason\x12-\n" +
+	"\rstop_sequence\x18\x04 \x01(\tB\x03\xe0A\x03H\x00R\fstopSequence\x88\x01\x01\x12&\n" +
+	"\fstop_message\x18\x05 \x01(\tB\x03\xe0A\x03R\vstopMessage\x12@\n" +
+	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFieldsB\x10\n" +
 	"\x0e_stop_sequence\"\x06\n" +
 	"\x04PingB\x92\x01\n" +
 	"\rcom.genway.v1B\vStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +

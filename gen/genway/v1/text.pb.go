@@ -27,13 +27,20 @@ const (
 type StopReason int32
 
 const (
-	StopReason_STOP_REASON_UNSPECIFIED    StopReason = 0
-	StopReason_STOP_REASON_END_TURN       StopReason = 1
-	StopReason_STOP_REASON_MAX_TOKENS     StopReason = 2
-	StopReason_STOP_REASON_STOP_SEQUENCE  StopReason = 3
-	StopReason_STOP_REASON_TOOL_CALL      StopReason = 4
+	// The upstream does not say.
+	StopReason_STOP_REASON_UNSPECIFIED StopReason = 0
+	// The model has said all.
+	StopReason_STOP_REASON_END_TURN StopReason = 1
+	// max_output_tokens, or the bound of the model.
+	StopReason_STOP_REASON_MAX_TOKENS StopReason = 2
+	// One of stop_sequences.
+	StopReason_STOP_REASON_STOP_SEQUENCE StopReason = 3
+	// The model waits for the results of its calls.
+	StopReason_STOP_REASON_TOOL_CALL StopReason = 4
+	// A filter of the upstream ended it.
 	StopReason_STOP_REASON_CONTENT_FILTER StopReason = 5
-	StopReason_STOP_REASON_REFUSAL        StopReason = 6
+	// The model declined.
+	StopReason_STOP_REASON_REFUSAL StopReason = 6
 	// A long turn paused by the vendor, to be continued by sending it back.
 	StopReason_STOP_REASON_PAUSE StopReason = 7
 	// The model failed (a malformed call, say); native_stop_reason says how.
@@ -101,12 +108,17 @@ func (StopReason) EnumDescriptor() ([]byte, []int) {
 	return file_genway_v1_text_proto_rawDescGZIP(), []int{0}
 }
 
+// Kind is the shape of an answer.
 type ResponseFormat_Kind int32
 
 const (
+	// Not set: text.
 	ResponseFormat_KIND_UNSPECIFIED ResponseFormat_Kind = 0
-	ResponseFormat_KIND_TEXT        ResponseFormat_Kind = 1
+	// Any text.
+	ResponseFormat_KIND_TEXT ResponseFormat_Kind = 1
+	// A JSON object of any members.
 	ResponseFormat_KIND_JSON_OBJECT ResponseFormat_Kind = 2
+	// JSON that schema_json describes.
 	ResponseFormat_KIND_JSON_SCHEMA ResponseFormat_Kind = 3
 	// One of the values of an enum schema, as plain text.
 	ResponseFormat_KIND_ENUM ResponseFormat_Kind = 4
@@ -157,12 +169,16 @@ func (ResponseFormat_Kind) EnumDescriptor() ([]byte, []int) {
 	return file_genway_v1_text_proto_rawDescGZIP(), []int{2, 0}
 }
 
+// Mode is whether the model thinks.
 type ThinkingConfig_Mode int32
 
 const (
+	// Not set.
 	ThinkingConfig_MODE_UNSPECIFIED ThinkingConfig_Mode = 0
-	ThinkingConfig_MODE_ENABLED     ThinkingConfig_Mode = 1
-	ThinkingConfig_MODE_DISABLED    ThinkingConfig_Mode = 2
+	// It thinks.
+	ThinkingConfig_MODE_ENABLED ThinkingConfig_Mode = 1
+	// It does not think.
+	ThinkingConfig_MODE_DISABLED ThinkingConfig_Mode = 2
 	// The model decides.
 	ThinkingConfig_MODE_ADAPTIVE ThinkingConfig_Mode = 3
 )
@@ -217,27 +233,35 @@ type GenerateTextRequest struct {
 	// Model name as the caller knows it. Required.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	// The conversation, oldest first. Required.
-	Messages       []*Message      `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	Tools          []*Tool         `protobuf:"bytes,3,rep,name=tools,proto3" json:"tools,omitempty"`
-	ToolChoice     *ToolChoice     `protobuf:"bytes,4,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
+	Messages []*Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// The tools that the model may call; empty for none.
+	Tools []*Tool `protobuf:"bytes,3,rep,name=tools,proto3" json:"tools,omitempty"`
+	// Which tools are called; absent is the upstream's default, which is auto where there are tools.
+	ToolChoice *ToolChoice `protobuf:"bytes,4,opt,name=tool_choice,json=toolChoice,proto3" json:"tool_choice,omitempty"`
+	// The shape of the answer; absent is text.
 	ResponseFormat *ResponseFormat `protobuf:"bytes,5,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	Sampling       *Sampling       `protobuf:"bytes,6,opt,name=sampling,proto3" json:"sampling,omitempty"`
-	Thinking       *ThinkingConfig `protobuf:"bytes,7,opt,name=thinking,proto3" json:"thinking,omitempty"`
+	// How tokens are chosen; absent leaves it to the upstream.
+	Sampling *Sampling `protobuf:"bytes,6,opt,name=sampling,proto3" json:"sampling,omitempty"`
+	// How much to think; absent leaves it to the upstream.
+	Thinking *ThinkingConfig `protobuf:"bytes,7,opt,name=thinking,proto3" json:"thinking,omitempty"`
 	// Most tokens to produce, thinking included.
-	MaxOutputTokens *int64   `protobuf:"varint,8,opt,name=max_output_tokens,json=maxOutputTokens,proto3,oneof" json:"max_output_tokens,omitempty"`
-	StopSequences   []string `protobuf:"bytes,9,rep,name=stop_sequences,json=stopSequences,proto3" json:"stop_sequences,omitempty"`
+	MaxOutputTokens *int64 `protobuf:"varint,8,opt,name=max_output_tokens,json=maxOutputTokens,proto3,oneof" json:"max_output_tokens,omitempty"`
+	// Texts before which the answer ends; empty for none. How many may be set, and how long they are, depends on the upstream.
+	StopSequences []string `protobuf:"bytes,9,rep,name=stop_sequences,json=stopSequences,proto3" json:"stop_sequences,omitempty"`
 	// auto, default, flex, priority, standard_only, ...
 	ServiceTier string `protobuf:"bytes,10,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
 	// Opaque identifier of the end user.
-	User     string            `protobuf:"bytes,11,opt,name=user,proto3" json:"user,omitempty"`
+	User string `protobuf:"bytes,11,opt,name=user,proto3" json:"user,omitempty"`
+	// Labels of the request, which the upstream keeps. How many may be set, and how long they are, depends on the upstream.
 	Metadata map[string]string `protobuf:"bytes,12,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Members of the caller's JSON body without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,13,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	// A JSON object merged into the top level of the upstream's body, for vendor
 	// options this message has no field for. A member that this message has a field
 	// for, in any spelling and inside of objects too, is INVALID_ARGUMENT.
-	ExtraJson string       `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
-	Wire      *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	ExtraJson string `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
+	// What edges set: the caller's body.
+	Wire *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	// How much to say: low, medium, high.
 	Verbosity string `protobuf:"bytes,16,opt,name=verbosity,proto3" json:"verbosity,omitempty"`
 	// Kinds of output wanted: text, audio, image. Empty is text.
@@ -247,7 +271,8 @@ type GenerateTextRequest struct {
 	// Whether the upstream keeps the answer for later retrieval.
 	Store *bool `protobuf:"varint,19,opt,name=store,proto3,oneof" json:"store,omitempty"`
 	// Steers requests with a common prefix to one prompt cache.
-	PromptCacheKey   string `protobuf:"bytes,20,opt,name=prompt_cache_key,json=promptCacheKey,proto3" json:"prompt_cache_key,omitempty"`
+	PromptCacheKey string `protobuf:"bytes,20,opt,name=prompt_cache_key,json=promptCacheKey,proto3" json:"prompt_cache_key,omitempty"`
+	// Opaque identifier of the end user, for the upstream's checks of abuse; empty for none.
 	SafetyIdentifier string `protobuf:"bytes,21,opt,name=safety_identifier,json=safetyIdentifier,proto3" json:"safety_identifier,omitempty"`
 	// Prompt-cache breakpoint after the last cacheable block.
 	CacheControl *CacheControl `protobuf:"bytes,22,opt,name=cache_control,json=cacheControl,proto3" json:"cache_control,omitempty"`
@@ -451,14 +476,21 @@ func (x *GenerateTextRequest) GetCompact() bool {
 
 // Sampling steers the choice of tokens.
 type Sampling struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Temperature      *float64               `protobuf:"fixed64,1,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	TopP             *float64               `protobuf:"fixed64,2,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
-	TopK             *int32                 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
-	Seed             *int64                 `protobuf:"varint,4,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
-	FrequencyPenalty *float64               `protobuf:"fixed64,5,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
-	PresencePenalty  *float64               `protobuf:"fixed64,6,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
-	CandidateCount   *int32                 `protobuf:"varint,7,opt,name=candidate_count,json=candidateCount,proto3,oneof" json:"candidate_count,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 is the most likely token; up to 2, or 1 for some upstreams. Absent is the upstream's default, as of the other fields.
+	Temperature *float64 `protobuf:"fixed64,1,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
+	// Only the likeliest tokens whose probabilities add up to this part: above 0, up to 1.
+	TopP *float64 `protobuf:"fixed64,2,opt,name=top_p,json=topP,proto3,oneof" json:"top_p,omitempty"`
+	// Only so many of the likeliest tokens: 1 or more.
+	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
+	// The same seed and request make the same answer, as far as the upstream can.
+	Seed *int64 `protobuf:"varint,4,opt,name=seed,proto3,oneof" json:"seed,omitempty"`
+	// -2 to 2: above 0, a token is less likely the more often it was said.
+	FrequencyPenalty *float64 `protobuf:"fixed64,5,opt,name=frequency_penalty,json=frequencyPenalty,proto3,oneof" json:"frequency_penalty,omitempty"`
+	// -2 to 2: above 0, a token that was said is less likely.
+	PresencePenalty *float64 `protobuf:"fixed64,6,opt,name=presence_penalty,json=presencePenalty,proto3,oneof" json:"presence_penalty,omitempty"`
+	// How many answers: 1 or more; absent is 1.
+	CandidateCount *int32 `protobuf:"varint,7,opt,name=candidate_count,json=candidateCount,proto3,oneof" json:"candidate_count,omitempty"`
 	// Whether token log probabilities are returned.
 	Logprobs *bool `protobuf:"varint,8,opt,name=logprobs,proto3,oneof" json:"logprobs,omitempty"`
 	// How many of the likeliest tokens are returned at each position.
@@ -562,13 +594,17 @@ func (x *Sampling) GetTopLogprobs() int32 {
 
 // ResponseFormat constrains the shape of the answer.
 type ResponseFormat struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Kind        ResponseFormat_Kind    `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ResponseFormat_Kind" json:"kind,omitempty"`
-	Name        string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Description string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The shape. KIND_UNSPECIFIED is KIND_TEXT.
+	Kind ResponseFormat_Kind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ResponseFormat_Kind" json:"kind,omitempty"`
+	// The name of the schema, for protocols that have one; empty for none.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// What the schema is for, which the model reads; empty for nothing.
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema as JSON text.
 	SchemaJson string `protobuf:"bytes,4,opt,name=schema_json,json=schemaJson,proto3" json:"schema_json,omitempty"`
-	Strict     *bool  `protobuf:"varint,5,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
+	// The answer must match the schema exactly, by a decoder that allows nothing else; absent is the upstream's default.
+	Strict *bool `protobuf:"varint,5,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
 	// A format only its own protocol can express (a grammar).
 	Native        *NativeField `protobuf:"bytes,6,opt,name=native,proto3" json:"native,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -650,12 +686,14 @@ func (x *ResponseFormat) GetNative() *NativeField {
 // ThinkingConfig says how much to think and what to show of it.
 type ThinkingConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Mode  ThinkingConfig_Mode    `protobuf:"varint,1,opt,name=mode,proto3,enum=genway.v1.ThinkingConfig_Mode" json:"mode,omitempty"`
+	// Whether the model thinks; MODE_UNSPECIFIED leaves it to effort, budget_tokens and the upstream.
+	Mode ThinkingConfig_Mode `protobuf:"varint,1,opt,name=mode,proto3,enum=genway.v1.ThinkingConfig_Mode" json:"mode,omitempty"`
 	// none, minimal, low, medium, high, xhigh, max, or a word of the vendor's.
 	Effort string `protobuf:"bytes,2,opt,name=effort,proto3" json:"effort,omitempty"`
 	// Token budget; 0 turns thinking off, -1 lets the model decide.
-	BudgetTokens    *int32 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3,oneof" json:"budget_tokens,omitempty"`
-	IncludeThoughts *bool  `protobuf:"varint,4,opt,name=include_thoughts,json=includeThoughts,proto3,oneof" json:"include_thoughts,omitempty"`
+	BudgetTokens *int32 `protobuf:"varint,3,opt,name=budget_tokens,json=budgetTokens,proto3,oneof" json:"budget_tokens,omitempty"`
+	// Whether the answer has the thinking; absent is the upstream's default.
+	IncludeThoughts *bool `protobuf:"varint,4,opt,name=include_thoughts,json=includeThoughts,proto3,oneof" json:"include_thoughts,omitempty"`
 	// Summary wanted: auto, concise, detailed.
 	Summary string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`
 	// Members of the thinking configuration without a field here.
@@ -739,9 +777,11 @@ func (x *ThinkingConfig) GetNativeFields() []*NativeField {
 // AudioOutput says how spoken output sounds.
 type AudioOutput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Voice string                 `protobuf:"bytes,1,opt,name=voice,proto3" json:"voice,omitempty"`
+	// The voice, in the vendor's words: alloy, marin.
+	Voice string `protobuf:"bytes,1,opt,name=voice,proto3" json:"voice,omitempty"`
 	// wav, mp3, flac, opus, pcm16, ...
-	Format        string         `protobuf:"bytes,2,opt,name=format,proto3" json:"format,omitempty"`
+	Format string `protobuf:"bytes,2,opt,name=format,proto3" json:"format,omitempty"`
+	// Members of the object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,3,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -801,21 +841,28 @@ func (x *AudioOutput) GetNativeFields() []*NativeField {
 // GenerateTextResponse is one complete answer.
 type GenerateTextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The identifier of the answer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The model that answered, as the upstream names it.
-	Model       string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	CreateTime  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	Candidates  []*Candidate           `protobuf:"bytes,4,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	Usage       *Usage                 `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
-	ServiceTier string                 `protobuf:"bytes,6,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// When the answer was made.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// The answers: one, unless candidate_count asked for more. Empty where the prompt was blocked.
+	Candidates []*Candidate `protobuf:"bytes,4,rep,name=candidates,proto3" json:"candidates,omitempty"`
+	// What the answer used; absent where the upstream does not say.
+	Usage *Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
+	// The tier that served, in the vendor's words; empty where it does not say.
+	ServiceTier string `protobuf:"bytes,6,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
 	// Set when the prompt itself was blocked; there are then no candidates.
-	PromptFeedback    *PromptFeedback `protobuf:"bytes,7,opt,name=prompt_feedback,json=promptFeedback,proto3" json:"prompt_feedback,omitempty"`
-	SystemFingerprint string          `protobuf:"bytes,8,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
+	PromptFeedback *PromptFeedback `protobuf:"bytes,7,opt,name=prompt_feedback,json=promptFeedback,proto3" json:"prompt_feedback,omitempty"`
+	// The upstream's word for its configuration; empty where it does not say.
+	SystemFingerprint string `protobuf:"bytes,8,opt,name=system_fingerprint,json=systemFingerprint,proto3" json:"system_fingerprint,omitempty"`
 	// What the route could not carry, request and answer together.
 	Losses []*Loss `protobuf:"bytes,9,rep,name=losses,proto3" json:"losses,omitempty"`
 	// Members of the answer's JSON object without a field here.
-	NativeFields  []*NativeField `protobuf:"bytes,10,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
-	Wire          *WireMessage   `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	NativeFields []*NativeField `protobuf:"bytes,10,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// What edges read: the upstream's body.
+	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -929,16 +976,20 @@ func (x *GenerateTextResponse) GetWire() *WireMessage {
 
 // Candidate is one of the answers.
 type Candidate struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Index      int32                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Parts      []*Part                `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	StopReason StopReason             `protobuf:"varint,3,opt,name=stop_reason,json=stopReason,proto3,enum=genway.v1.StopReason" json:"stop_reason,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which answer, from 0.
+	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	// The content, in order.
+	Parts []*Part `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Why it ended.
+	StopReason StopReason `protobuf:"varint,3,opt,name=stop_reason,json=stopReason,proto3,enum=genway.v1.StopReason" json:"stop_reason,omitempty"`
 	// The vendor's own word for it.
 	NativeStopReason string `protobuf:"bytes,4,opt,name=native_stop_reason,json=nativeStopReason,proto3" json:"native_stop_reason,omitempty"`
 	// The stop sequence that ended it.
 	StopSequence *string `protobuf:"bytes,5,opt,name=stop_sequence,json=stopSequence,proto3,oneof" json:"stop_sequence,omitempty"`
 	// The vendor's explanation, where it gives one.
-	StopMessage   string         `protobuf:"bytes,6,opt,name=stop_message,json=stopMessage,proto3" json:"stop_message,omitempty"`
+	StopMessage string `protobuf:"bytes,6,opt,name=stop_message,json=stopMessage,proto3" json:"stop_message,omitempty"`
+	// Members of the candidate's JSON object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,7,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1027,8 +1078,10 @@ func (x *Candidate) GetNativeFields() []*NativeField {
 type PromptFeedback struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The vendor's own word.
-	BlockReason   string         `protobuf:"bytes,1,opt,name=block_reason,json=blockReason,proto3" json:"block_reason,omitempty"`
-	Message       string         `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	BlockReason string `protobuf:"bytes,1,opt,name=block_reason,json=blockReason,proto3" json:"block_reason,omitempty"`
+	// The vendor's explanation; empty where it gives none.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// Members of the object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,3,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1089,51 +1142,51 @@ var File_genway_v1_text_proto protoreflect.FileDescriptor
 
 const file_genway_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf1\b\n" +
+	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\t\n" +
 	"\x13GenerateTextRequest\x12\x19\n" +
 	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x123\n" +
-	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageB\x03\xe0A\x02R\bmessages\x12%\n" +
-	"\x05tools\x18\x03 \x03(\v2\x0f.genway.v1.ToolR\x05tools\x126\n" +
-	"\vtool_choice\x18\x04 \x01(\v2\x15.genway.v1.ToolChoiceR\n" +
-	"toolChoice\x12B\n" +
-	"\x0fresponse_format\x18\x05 \x01(\v2\x19.genway.v1.ResponseFormatR\x0eresponseFormat\x12/\n" +
-	"\bsampling\x18\x06 \x01(\v2\x13.genway.v1.SamplingR\bsampling\x125\n" +
-	"\bthinking\x18\a \x01(\v2\x19.genway.v1.ThinkingConfigR\bthinking\x12/\n" +
-	"\x11max_output_tokens\x18\b \x01(\x03H\x00R\x0fmaxOutputTokens\x88\x01\x01\x12%\n" +
-	"\x0estop_sequences\x18\t \x03(\tR\rstopSequences\x12!\n" +
+	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageB\x03\xe0A\x02R\bmessages\x12*\n" +
+	"\x05tools\x18\x03 \x03(\v2\x0f.genway.v1.ToolB\x03\xe0A\x01R\x05tools\x12;\n" +
+	"\vtool_choice\x18\x04 \x01(\v2\x15.genway.v1.ToolChoiceB\x03\xe0A\x01R\n" +
+	"toolChoice\x12G\n" +
+	"\x0fresponse_format\x18\x05 \x01(\v2\x19.genway.v1.ResponseFormatB\x03\xe0A\x01R\x0eresponseFormat\x124\n" +
+	"\bsampling\x18\x06 \x01(\v2\x13.genway.v1.SamplingB\x03\xe0A\x01R\bsampling\x12:\n" +
+	"\bthinking\x18\a \x01(\v2\x19.genway.v1.ThinkingConfigB\x03\xe0A\x01R\bthinking\x124\n" +
+	"\x11max_output_tokens\x18\b \x01(\x03B\x03\xe0A\x01H\x00R\x0fmaxOutputTokens\x88\x01\x01\x12*\n" +
+	"\x0estop_sequences\x18\t \x03(\tB\x03\xe0A\x01R\rstopSequences\x12&\n" +
 	"\fservice_tier\x18\n" +
-	" \x01(\tR\vserviceTier\x12\x12\n" +
-	"\x04user\x18\v \x01(\tR\x04user\x12H\n" +
-	"\bmetadata\x18\f \x03(\v2,.genway.v1.GenerateTextRequest.MetadataEntryR\bmetadata\x12;\n" +
-	"\rnative_fields\x18\r \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12\x1d\n" +
+	" \x01(\tB\x03\xe0A\x01R\vserviceTier\x12\x17\n" +
+	"\x04user\x18\v \x01(\tB\x03\xe0A\x01R\x04user\x12M\n" +
+	"\bmetadata\x18\f \x03(\v2,.genway.v1.GenerateTextRequest.MetadataEntryB\x03\xe0A\x01R\bmetadata\x12@\n" +
+	"\rnative_fields\x18\r \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\x12\"\n" +
 	"\n" +
-	"extra_json\x18\x0e \x01(\tR\textraJson\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\x12\x1c\n" +
-	"\tverbosity\x18\x10 \x01(\tR\tverbosity\x12\x1e\n" +
+	"extra_json\x18\x0e \x01(\tB\x03\xe0A\x01R\textraJson\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x01R\x04wire\x12!\n" +
+	"\tverbosity\x18\x10 \x01(\tB\x03\xe0A\x01R\tverbosity\x12#\n" +
 	"\n" +
-	"modalities\x18\x11 \x03(\tR\n" +
-	"modalities\x129\n" +
-	"\faudio_output\x18\x12 \x01(\v2\x16.genway.v1.AudioOutputR\vaudioOutput\x12\x19\n" +
-	"\x05store\x18\x13 \x01(\bH\x01R\x05store\x88\x01\x01\x12(\n" +
-	"\x10prompt_cache_key\x18\x14 \x01(\tR\x0epromptCacheKey\x12+\n" +
-	"\x11safety_identifier\x18\x15 \x01(\tR\x10safetyIdentifier\x12<\n" +
-	"\rcache_control\x18\x16 \x01(\v2\x17.genway.v1.CacheControlR\fcacheControl\x12\x18\n" +
-	"\acompact\x18\x17 \x01(\bR\acompact\x1a;\n" +
+	"modalities\x18\x11 \x03(\tB\x03\xe0A\x01R\n" +
+	"modalities\x12>\n" +
+	"\faudio_output\x18\x12 \x01(\v2\x16.genway.v1.AudioOutputB\x03\xe0A\x01R\vaudioOutput\x12\x1e\n" +
+	"\x05store\x18\x13 \x01(\bB\x03\xe0A\x01H\x01R\x05store\x88\x01\x01\x12-\n" +
+	"\x10prompt_cache_key\x18\x14 \x01(\tB\x03\xe0A\x01R\x0epromptCacheKey\x120\n" +
+	"\x11safety_identifier\x18\x15 \x01(\tB\x03\xe0A\x01R\x10safetyIdentifier\x12A\n" +
+	"\rcache_control\x18\x16 \x01(\v2\x17.genway.v1.CacheControlB\x03\xe0A\x01R\fcacheControl\x12\x1d\n" +
+	"\acompact\x18\x17 \x01(\bB\x03\xe0A\x01R\acompact\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x14\n" +
 	"\x12_max_output_tokensB\b\n" +
-	"\x06_store\"\xe1\x03\n" +
-	"\bSampling\x12%\n" +
-	"\vtemperature\x18\x01 \x01(\x01H\x00R\vtemperature\x88\x01\x01\x12\x18\n" +
-	"\x05top_p\x18\x02 \x01(\x01H\x01R\x04topP\x88\x01\x01\x12\x18\n" +
-	"\x05top_k\x18\x03 \x01(\x05H\x02R\x04topK\x88\x01\x01\x12\x17\n" +
-	"\x04seed\x18\x04 \x01(\x03H\x03R\x04seed\x88\x01\x01\x120\n" +
-	"\x11frequency_penalty\x18\x05 \x01(\x01H\x04R\x10frequencyPenalty\x88\x01\x01\x12.\n" +
-	"\x10presence_penalty\x18\x06 \x01(\x01H\x05R\x0fpresencePenalty\x88\x01\x01\x12,\n" +
-	"\x0fcandidate_count\x18\a \x01(\x05H\x06R\x0ecandidateCount\x88\x01\x01\x12\x1f\n" +
-	"\blogprobs\x18\b \x01(\bH\aR\blogprobs\x88\x01\x01\x12&\n" +
-	"\ftop_logprobs\x18\t \x01(\x05H\bR\vtopLogprobs\x88\x01\x01B\x0e\n" +
+	"\x06_store\"\x8e\x04\n" +
+	"\bSampling\x12*\n" +
+	"\vtemperature\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\vtemperature\x88\x01\x01\x12\x1d\n" +
+	"\x05top_p\x18\x02 \x01(\x01B\x03\xe0A\x01H\x01R\x04topP\x88\x01\x01\x12\x1d\n" +
+	"\x05top_k\x18\x03 \x01(\x05B\x03\xe0A\x01H\x02R\x04topK\x88\x01\x01\x12\x1c\n" +
+	"\x04seed\x18\x04 \x01(\x03B\x03\xe0A\x01H\x03R\x04seed\x88\x01\x01\x125\n" +
+	"\x11frequency_penalty\x18\x05 \x01(\x01B\x03\xe0A\x01H\x04R\x10frequencyPenalty\x88\x01\x01\x123\n" +
+	"\x10presence_penalty\x18\x06 \x01(\x01B\x03\xe0A\x01H\x05R\x0fpresencePenalty\x88\x01\x01\x121\n" +
+	"\x0fcandidate_count\x18\a \x01(\x05B\x03\xe0A\x01H\x06R\x0ecandidateCount\x88\x01\x01\x12$\n" +
+	"\blogprobs\x18\b \x01(\bB\x03\xe0A\x01H\aR\blogprobs\x88\x01\x01\x12+\n" +
+	"\ftop_logprobs\x18\t \x01(\x05B\x03\xe0A\x01H\bR\vtopLogprobs\x88\x01\x01B\x0e\n" +
 	"\f_temperatureB\b\n" +
 	"\x06_top_pB\b\n" +
 	"\x06_top_kB\a\n" +
@@ -1142,70 +1195,70 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\x11_presence_penaltyB\x12\n" +
 	"\x10_candidate_countB\v\n" +
 	"\t_logprobsB\x0f\n" +
-	"\r_top_logprobs\"\xdb\x02\n" +
-	"\x0eResponseFormat\x122\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x1e.genway.v1.ResponseFormat.KindR\x04kind\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1f\n" +
-	"\vschema_json\x18\x04 \x01(\tR\n" +
-	"schemaJson\x12\x1b\n" +
-	"\x06strict\x18\x05 \x01(\bH\x00R\x06strict\x88\x01\x01\x12.\n" +
-	"\x06native\x18\x06 \x01(\v2\x16.genway.v1.NativeFieldR\x06native\"f\n" +
+	"\r_top_logprobs\"\xf9\x02\n" +
+	"\x0eResponseFormat\x127\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.genway.v1.ResponseFormat.KindB\x03\xe0A\x01R\x04kind\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x01R\x04name\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tB\x03\xe0A\x01R\vdescription\x12$\n" +
+	"\vschema_json\x18\x04 \x01(\tB\x03\xe0A\x01R\n" +
+	"schemaJson\x12 \n" +
+	"\x06strict\x18\x05 \x01(\bB\x03\xe0A\x01H\x00R\x06strict\x88\x01\x01\x123\n" +
+	"\x06native\x18\x06 \x01(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\x06native\"f\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_TEXT\x10\x01\x12\x14\n" +
 	"\x10KIND_JSON_OBJECT\x10\x02\x12\x14\n" +
 	"\x10KIND_JSON_SCHEMA\x10\x03\x12\r\n" +
 	"\tKIND_ENUM\x10\x04B\t\n" +
-	"\a_strict\"\x8a\x03\n" +
-	"\x0eThinkingConfig\x122\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x1e.genway.v1.ThinkingConfig.ModeR\x04mode\x12\x16\n" +
-	"\x06effort\x18\x02 \x01(\tR\x06effort\x12(\n" +
-	"\rbudget_tokens\x18\x03 \x01(\x05H\x00R\fbudgetTokens\x88\x01\x01\x12.\n" +
-	"\x10include_thoughts\x18\x04 \x01(\bH\x01R\x0fincludeThoughts\x88\x01\x01\x12\x18\n" +
-	"\asummary\x18\x05 \x01(\tR\asummary\x12;\n" +
-	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"T\n" +
+	"\a_strict\"\xa8\x03\n" +
+	"\x0eThinkingConfig\x127\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x1e.genway.v1.ThinkingConfig.ModeB\x03\xe0A\x01R\x04mode\x12\x1b\n" +
+	"\x06effort\x18\x02 \x01(\tB\x03\xe0A\x01R\x06effort\x12-\n" +
+	"\rbudget_tokens\x18\x03 \x01(\x05B\x03\xe0A\x01H\x00R\fbudgetTokens\x88\x01\x01\x123\n" +
+	"\x10include_thoughts\x18\x04 \x01(\bB\x03\xe0A\x01H\x01R\x0fincludeThoughts\x88\x01\x01\x12\x1d\n" +
+	"\asummary\x18\x05 \x01(\tB\x03\xe0A\x01R\asummary\x12@\n" +
+	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"T\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fMODE_ENABLED\x10\x01\x12\x11\n" +
 	"\rMODE_DISABLED\x10\x02\x12\x11\n" +
 	"\rMODE_ADAPTIVE\x10\x03B\x10\n" +
 	"\x0e_budget_tokensB\x13\n" +
-	"\x11_include_thoughts\"x\n" +
-	"\vAudioOutput\x12\x14\n" +
-	"\x05voice\x18\x01 \x01(\tR\x05voice\x12\x16\n" +
-	"\x06format\x18\x02 \x01(\tR\x06format\x12;\n" +
-	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\"\xff\x03\n" +
-	"\x14GenerateTextResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12;\n" +
-	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x124\n" +
+	"\x11_include_thoughts\"\x87\x01\n" +
+	"\vAudioOutput\x12\x19\n" +
+	"\x05voice\x18\x01 \x01(\tB\x03\xe0A\x01R\x05voice\x12\x1b\n" +
+	"\x06format\x18\x02 \x01(\tB\x03\xe0A\x01R\x06format\x12@\n" +
+	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\xb6\x04\n" +
+	"\x14GenerateTextResponse\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x19\n" +
+	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12@\n" +
+	"\vcreate_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x129\n" +
 	"\n" +
-	"candidates\x18\x04 \x03(\v2\x14.genway.v1.CandidateR\n" +
-	"candidates\x12&\n" +
-	"\x05usage\x18\x05 \x01(\v2\x10.genway.v1.UsageR\x05usage\x12!\n" +
-	"\fservice_tier\x18\x06 \x01(\tR\vserviceTier\x12B\n" +
-	"\x0fprompt_feedback\x18\a \x01(\v2\x19.genway.v1.PromptFeedbackR\x0epromptFeedback\x12-\n" +
-	"\x12system_fingerprint\x18\b \x01(\tR\x11systemFingerprint\x12'\n" +
-	"\x06losses\x18\t \x03(\v2\x0f.genway.v1.LossR\x06losses\x12;\n" +
+	"candidates\x18\x04 \x03(\v2\x14.genway.v1.CandidateB\x03\xe0A\x03R\n" +
+	"candidates\x12+\n" +
+	"\x05usage\x18\x05 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12&\n" +
+	"\fservice_tier\x18\x06 \x01(\tB\x03\xe0A\x03R\vserviceTier\x12G\n" +
+	"\x0fprompt_feedback\x18\a \x01(\v2\x19.genway.v1.PromptFeedbackB\x03\xe0A\x03R\x0epromptFeedback\x122\n" +
+	"\x12system_fingerprint\x18\b \x01(\tB\x03\xe0A\x03R\x11systemFingerprint\x12,\n" +
+	"\x06losses\x18\t \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
 	"\rnative_fields\x18\n" +
-	" \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12*\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\"\xca\x02\n" +
-	"\tCandidate\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x05R\x05index\x12%\n" +
-	"\x05parts\x18\x02 \x03(\v2\x0f.genway.v1.PartR\x05parts\x126\n" +
-	"\vstop_reason\x18\x03 \x01(\x0e2\x15.genway.v1.StopReasonR\n" +
-	"stopReason\x12,\n" +
-	"\x12native_stop_reason\x18\x04 \x01(\tR\x10nativeStopReason\x12(\n" +
-	"\rstop_sequence\x18\x05 \x01(\tH\x00R\fstopSequence\x88\x01\x01\x12!\n" +
-	"\fstop_message\x18\x06 \x01(\tR\vstopMessage\x12;\n" +
-	"\rnative_fields\x18\a \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\x10\n" +
-	"\x0e_stop_sequence\"\x8a\x01\n" +
-	"\x0ePromptFeedback\x12!\n" +
-	"\fblock_reason\x18\x01 \x01(\tR\vblockReason\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\x12;\n" +
-	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields*\xb7\x02\n" +
+	" \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12/\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\"\xed\x02\n" +
+	"\tCandidate\x12\x19\n" +
+	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12*\n" +
+	"\x05parts\x18\x02 \x03(\v2\x0f.genway.v1.PartB\x03\xe0A\x03R\x05parts\x12;\n" +
+	"\vstop_reason\x18\x03 \x01(\x0e2\x15.genway.v1.StopReasonB\x03\xe0A\x03R\n" +
+	"stopReason\x121\n" +
+	"\x12native_stop_reason\x18\x04 \x01(\tB\x03\xe0A\x03R\x10nativeStopReason\x12-\n" +
+	"\rstop_sequence\x18\x05 \x01(\tB\x03\xe0A\x03H\x00R\fstopSequence\x88\x01\x01\x12&\n" +
+	"\fstop_message\x18\x06 \x01(\tB\x03\xe0A\x03R\vstopMessage\x12@\n" +
+	"\rnative_fields\x18\a \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFieldsB\x10\n" +
+	"\x0e_stop_sequence\"\x99\x01\n" +
+	"\x0ePromptFeedback\x12&\n" +
+	"\fblock_reason\x18\x01 \x01(\tB\x03\xe0A\x03R\vblockReason\x12\x1d\n" +
+	"\amessage\x18\x02 \x01(\tB\x03\xe0A\x03R\amessage\x12@\n" +
+	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields*\xb7\x02\n" +
 	"\n" +
 	"StopReason\x12\x1b\n" +
 	"\x17STOP_REASON_UNSPECIFIED\x10\x00\x12\x18\n" +

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -21,12 +22,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Mode is whether tools are called.
 type ToolChoice_Mode int32
 
 const (
+	// Not set: MODE_AUTO.
 	ToolChoice_MODE_UNSPECIFIED ToolChoice_Mode = 0
-	ToolChoice_MODE_AUTO        ToolChoice_Mode = 1
-	ToolChoice_MODE_NONE        ToolChoice_Mode = 2
+	// The model decides.
+	ToolChoice_MODE_AUTO ToolChoice_Mode = 1
+	// No tool may be called.
+	ToolChoice_MODE_NONE ToolChoice_Mode = 2
 	// Some tool must be called; with one name, that tool.
 	ToolChoice_MODE_REQUIRED ToolChoice_Mode = 3
 )
@@ -77,12 +82,15 @@ func (ToolChoice_Mode) EnumDescriptor() ([]byte, []int) {
 // Tool is something the model may call.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the tool is. Required.
+	//
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Tool_Function
 	//	*Tool_Hosted
 	//	*Tool_Custom
-	Kind         isTool_Kind   `protobuf_oneof:"kind"`
+	Kind isTool_Kind `protobuf_oneof:"kind"`
+	// Prompt-cache breakpoint after this tool.
 	CacheControl *CacheControl `protobuf:"bytes,3,opt,name=cache_control,json=cacheControl,proto3" json:"cache_control,omitempty"`
 	// Members of the tool's JSON object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,5,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
@@ -173,6 +181,7 @@ type isTool_Kind interface {
 }
 
 type Tool_Function struct {
+	// A function of the caller.
 	Function *FunctionTool `protobuf:"bytes,1,opt,name=function,proto3,oneof"`
 }
 
@@ -182,6 +191,7 @@ type Tool_Hosted struct {
 }
 
 type Tool_Custom struct {
+	// A tool of the caller that takes free text.
 	Custom *CustomTool `protobuf:"bytes,4,opt,name=custom,proto3,oneof"`
 }
 
@@ -193,16 +203,19 @@ func (*Tool_Custom) isTool_Kind() {}
 
 // FunctionTool is called with JSON arguments and run by the caller.
 type FunctionTool struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Letters, digits, _ and -, up to 64; no two tools of a request have the same.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What it does and when to call it, which the model reads.
+	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema of the arguments as JSON text: member order matters to models
 	// and to prompt caches, and google.protobuf.Struct does not keep it. Empty
 	// when the tool takes none.
 	ParametersJson string `protobuf:"bytes,3,opt,name=parameters_json,json=parametersJson,proto3" json:"parameters_json,omitempty"`
-	Strict         *bool  `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The arguments must match the schema exactly; absent is the upstream's default.
+	Strict        *bool `protobuf:"varint,4,opt,name=strict,proto3,oneof" json:"strict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FunctionTool) Reset() {
@@ -265,9 +278,11 @@ func (x *FunctionTool) GetStrict() bool {
 
 // CustomTool is called with free-form text and run by the caller.
 type CustomTool struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As of FunctionTool.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As of FunctionTool.
+	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON text of the input format (a grammar); empty is plain text.
 	FormatJson    string `protobuf:"bytes,3,opt,name=format_json,json=formatJson,proto3" json:"format_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -328,8 +343,9 @@ func (x *CustomTool) GetFormatJson() string {
 // HostedTool is a tool only its own protocol can express (web search, code
 // execution, a namespace of tools, ...).
 type HostedTool struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol that has it.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The native type discriminator.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
 	// The whole JSON object of the tool.
@@ -392,7 +408,8 @@ func (x *HostedTool) GetJson() []byte {
 // ToolChoice says whether and which tools the model calls.
 type ToolChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Mode  ToolChoice_Mode        `protobuf:"varint,1,opt,name=mode,proto3,enum=genway.v1.ToolChoice_Mode" json:"mode,omitempty"`
+	// Whether tools are called; MODE_UNSPECIFIED is MODE_AUTO.
+	Mode ToolChoice_Mode `protobuf:"varint,1,opt,name=mode,proto3,enum=genway.v1.ToolChoice_Mode" json:"mode,omitempty"`
 	// Function or custom tools the choice is limited to; empty is all of them.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// Several calls in one turn allowed; absent is the upstream's default.
@@ -483,40 +500,40 @@ var File_genway_v1_tool_proto protoreflect.FileDescriptor
 
 const file_genway_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/tool.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/wire.proto\"\xa2\x02\n" +
-	"\x04Tool\x125\n" +
-	"\bfunction\x18\x01 \x01(\v2\x17.genway.v1.FunctionToolH\x00R\bfunction\x12/\n" +
-	"\x06hosted\x18\x02 \x01(\v2\x15.genway.v1.HostedToolH\x00R\x06hosted\x12/\n" +
-	"\x06custom\x18\x04 \x01(\v2\x15.genway.v1.CustomToolH\x00R\x06custom\x12<\n" +
-	"\rcache_control\x18\x03 \x01(\v2\x17.genway.v1.CacheControlR\fcacheControl\x12;\n" +
-	"\rnative_fields\x18\x05 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\x06\n" +
-	"\x04kind\"\x95\x01\n" +
-	"\fFunctionTool\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x12'\n" +
-	"\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\x12\x1b\n" +
-	"\x06strict\x18\x04 \x01(\bH\x00R\x06strict\x88\x01\x01B\t\n" +
-	"\a_strict\"c\n" +
+	"\x14genway/v1/tool.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xbb\x02\n" +
+	"\x04Tool\x12:\n" +
+	"\bfunction\x18\x01 \x01(\v2\x17.genway.v1.FunctionToolB\x03\xe0A\x01H\x00R\bfunction\x124\n" +
+	"\x06hosted\x18\x02 \x01(\v2\x15.genway.v1.HostedToolB\x03\xe0A\x01H\x00R\x06hosted\x124\n" +
+	"\x06custom\x18\x04 \x01(\v2\x15.genway.v1.CustomToolB\x03\xe0A\x01H\x00R\x06custom\x12A\n" +
+	"\rcache_control\x18\x03 \x01(\v2\x17.genway.v1.CacheControlB\x03\xe0A\x01R\fcacheControl\x12@\n" +
+	"\rnative_fields\x18\x05 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFieldsB\x06\n" +
+	"\x04kind\"\xa9\x01\n" +
+	"\fFunctionTool\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12%\n" +
+	"\vdescription\x18\x02 \x01(\tB\x03\xe0A\x01R\vdescription\x12,\n" +
+	"\x0fparameters_json\x18\x03 \x01(\tB\x03\xe0A\x01R\x0eparametersJson\x12 \n" +
+	"\x06strict\x18\x04 \x01(\bB\x03\xe0A\x01H\x00R\x06strict\x88\x01\x01B\t\n" +
+	"\a_strict\"r\n" +
 	"\n" +
-	"CustomTool\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x1f\n" +
-	"\vformat_json\x18\x03 \x01(\tR\n" +
-	"formatJson\"e\n" +
+	"CustomTool\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\x12%\n" +
+	"\vdescription\x18\x02 \x01(\tB\x03\xe0A\x01R\vdescription\x12$\n" +
+	"\vformat_json\x18\x03 \x01(\tB\x03\xe0A\x01R\n" +
+	"formatJson\"t\n" +
 	"\n" +
-	"HostedTool\x12/\n" +
-	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
-	"\x04json\x18\x03 \x01(\fR\x04json\"\xc3\x02\n" +
+	"HostedTool\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
+	"\x04type\x18\x02 \x01(\tB\x03\xe0A\x01R\x04type\x12\x17\n" +
+	"\x04json\x18\x03 \x01(\fB\x03\xe0A\x02R\x04json\"\xe1\x02\n" +
 	"\n" +
-	"ToolChoice\x12.\n" +
-	"\x04mode\x18\x01 \x01(\x0e2\x1a.genway.v1.ToolChoice.ModeR\x04mode\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1f\n" +
-	"\bparallel\x18\x03 \x01(\bH\x00R\bparallel\x88\x01\x01\x12\x1f\n" +
-	"\vnative_mode\x18\x04 \x01(\tR\n" +
-	"nativeMode\x12.\n" +
-	"\x06native\x18\x05 \x01(\v2\x16.genway.v1.NativeFieldR\x06native\x12!\n" +
-	"\fallowed_list\x18\x06 \x01(\bR\vallowedList\"M\n" +
+	"ToolChoice\x123\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x1a.genway.v1.ToolChoice.ModeB\x03\xe0A\x01R\x04mode\x12\x19\n" +
+	"\x05names\x18\x02 \x03(\tB\x03\xe0A\x01R\x05names\x12$\n" +
+	"\bparallel\x18\x03 \x01(\bB\x03\xe0A\x01H\x00R\bparallel\x88\x01\x01\x12$\n" +
+	"\vnative_mode\x18\x04 \x01(\tB\x03\xe0A\x01R\n" +
+	"nativeMode\x123\n" +
+	"\x06native\x18\x05 \x01(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\x06native\x12&\n" +
+	"\fallowed_list\x18\x06 \x01(\bB\x03\xe0A\x01R\vallowedList\"M\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tMODE_AUTO\x10\x01\x12\r\n" +

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -25,31 +26,45 @@ const (
 // includes thinking; codecs convert where a vendor counts otherwise. A detail
 // that is absent was not reported; zero was.
 type Usage struct {
-	state                protoimpl.MessageState `protogen:"open.v1"`
-	InputTokens          int64                  `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	OutputTokens         int64                  `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	TotalTokens          int64                  `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
-	CacheReadInputTokens *int64                 `protobuf:"varint,4,opt,name=cache_read_input_tokens,json=cacheReadInputTokens,proto3,oneof" json:"cache_read_input_tokens,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tokens of the prompt, cached ones included.
+	InputTokens int64 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Tokens of the answer, thinking included.
+	OutputTokens int64 `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// What the upstream reports as the whole, or input_tokens and output_tokens together.
+	TotalTokens int64 `protobuf:"varint,3,opt,name=total_tokens,json=totalTokens,proto3" json:"total_tokens,omitempty"`
+	// Tokens read from the cache. Part of input_tokens.
+	CacheReadInputTokens *int64 `protobuf:"varint,4,opt,name=cache_read_input_tokens,json=cacheReadInputTokens,proto3,oneof" json:"cache_read_input_tokens,omitempty"`
 	// Tokens written to the cache, of every lifetime together.
 	CacheWriteInputTokens *int64 `protobuf:"varint,5,opt,name=cache_write_input_tokens,json=cacheWriteInputTokens,proto3,oneof" json:"cache_write_input_tokens,omitempty"`
 	// Superseded by cache_writes, and not set.
 	//
 	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 	CacheWrite_5MInputTokens *int64 `protobuf:"varint,6,opt,name=cache_write_5m_input_tokens,json=cacheWrite5mInputTokens,proto3,oneof" json:"cache_write_5m_input_tokens,omitempty"`
+	// Superseded by cache_writes, and not set.
+	//
 	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
 	CacheWrite_1HInputTokens *int64 `protobuf:"varint,7,opt,name=cache_write_1h_input_tokens,json=cacheWrite1hInputTokens,proto3,oneof" json:"cache_write_1h_input_tokens,omitempty"`
 	// Part of output_tokens.
-	ThinkingTokens    *int64 `protobuf:"varint,8,opt,name=thinking_tokens,json=thinkingTokens,proto3,oneof" json:"thinking_tokens,omitempty"`
-	InputTextTokens   *int64 `protobuf:"varint,9,opt,name=input_text_tokens,json=inputTextTokens,proto3,oneof" json:"input_text_tokens,omitempty"`
-	InputImageTokens  *int64 `protobuf:"varint,10,opt,name=input_image_tokens,json=inputImageTokens,proto3,oneof" json:"input_image_tokens,omitempty"`
-	InputAudioTokens  *int64 `protobuf:"varint,11,opt,name=input_audio_tokens,json=inputAudioTokens,proto3,oneof" json:"input_audio_tokens,omitempty"`
-	OutputTextTokens  *int64 `protobuf:"varint,12,opt,name=output_text_tokens,json=outputTextTokens,proto3,oneof" json:"output_text_tokens,omitempty"`
+	ThinkingTokens *int64 `protobuf:"varint,8,opt,name=thinking_tokens,json=thinkingTokens,proto3,oneof" json:"thinking_tokens,omitempty"`
+	// Part of input_tokens.
+	InputTextTokens *int64 `protobuf:"varint,9,opt,name=input_text_tokens,json=inputTextTokens,proto3,oneof" json:"input_text_tokens,omitempty"`
+	// Part of input_tokens.
+	InputImageTokens *int64 `protobuf:"varint,10,opt,name=input_image_tokens,json=inputImageTokens,proto3,oneof" json:"input_image_tokens,omitempty"`
+	// Part of input_tokens.
+	InputAudioTokens *int64 `protobuf:"varint,11,opt,name=input_audio_tokens,json=inputAudioTokens,proto3,oneof" json:"input_audio_tokens,omitempty"`
+	// Part of output_tokens.
+	OutputTextTokens *int64 `protobuf:"varint,12,opt,name=output_text_tokens,json=outputTextTokens,proto3,oneof" json:"output_text_tokens,omitempty"`
+	// Part of output_tokens.
 	OutputImageTokens *int64 `protobuf:"varint,13,opt,name=output_image_tokens,json=outputImageTokens,proto3,oneof" json:"output_image_tokens,omitempty"`
+	// Part of output_tokens.
 	OutputAudioTokens *int64 `protobuf:"varint,14,opt,name=output_audio_tokens,json=outputAudioTokens,proto3,oneof" json:"output_audio_tokens,omitempty"`
 	// Tokens of tool results the vendor's own tools put into the prompt. Part of
 	// input_tokens.
-	ToolUseInputTokens       *int64 `protobuf:"varint,15,opt,name=tool_use_input_tokens,json=toolUseInputTokens,proto3,oneof" json:"tool_use_input_tokens,omitempty"`
+	ToolUseInputTokens *int64 `protobuf:"varint,15,opt,name=tool_use_input_tokens,json=toolUseInputTokens,proto3,oneof" json:"tool_use_input_tokens,omitempty"`
+	// Tokens of a prediction that are in the answer.
 	AcceptedPredictionTokens *int64 `protobuf:"varint,16,opt,name=accepted_prediction_tokens,json=acceptedPredictionTokens,proto3,oneof" json:"accepted_prediction_tokens,omitempty"`
+	// Tokens of a prediction that are not in the answer. Part of output_tokens.
 	RejectedPredictionTokens *int64 `protobuf:"varint,17,opt,name=rejected_prediction_tokens,json=rejectedPredictionTokens,proto3,oneof" json:"rejected_prediction_tokens,omitempty"`
 	// Members of the usage object without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,18,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
@@ -62,8 +77,10 @@ type Usage struct {
 	Tools []*ToolUsage `protobuf:"bytes,21,rep,name=tools,proto3" json:"tools,omitempty"`
 	// What prices depend on, in the vendor's words: the tier that served, which may be another than the one
 	// that was asked for; the speed; where the inference ran. Empty where usage does not say.
-	ServiceTier  string `protobuf:"bytes,22,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
-	Speed        string `protobuf:"bytes,23,opt,name=speed,proto3" json:"speed,omitempty"`
+	ServiceTier string `protobuf:"bytes,22,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	// The speed at which it was served, in the vendor's words; empty where usage does not say.
+	Speed string `protobuf:"bytes,23,opt,name=speed,proto3" json:"speed,omitempty"`
+	// Where the inference ran, in the vendor's words; empty where usage does not say.
 	InferenceGeo string `protobuf:"bytes,24,opt,name=inference_geo,json=inferenceGeo,proto3" json:"inference_geo,omitempty"`
 	// The model that used the tokens above, where usage names another than the answer does.
 	Model         string `protobuf:"bytes,25,opt,name=model,proto3" json:"model,omitempty"`
@@ -282,8 +299,9 @@ func (x *Usage) GetModel() string {
 type CacheWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lifetime, in the vendor's words: 5m, 30m, 1h, 12h.
-	Ttl           string `protobuf:"bytes,1,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	Tokens        int64  `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	Ttl string `protobuf:"bytes,1,opt,name=ttl,proto3" json:"ttl,omitempty"`
+	// The number of tokens.
+	Tokens        int64 `protobuf:"varint,2,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -402,8 +420,9 @@ func (x *ModelUsage) GetUsage() *Usage {
 type ToolUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool, in the vendor's words: web_search, web_fetch.
-	Tool          string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	Calls         int64  `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The number of calls.
+	Calls         int64 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -456,35 +475,35 @@ var File_genway_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\"\xd0\f\n" +
-	"\x05Usage\x12!\n" +
-	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\x02 \x01(\x03R\foutputTokens\x12!\n" +
-	"\ftotal_tokens\x18\x03 \x01(\x03R\vtotalTokens\x12:\n" +
-	"\x17cache_read_input_tokens\x18\x04 \x01(\x03H\x00R\x14cacheReadInputTokens\x88\x01\x01\x12<\n" +
-	"\x18cache_write_input_tokens\x18\x05 \x01(\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x12E\n" +
-	"\x1bcache_write_5m_input_tokens\x18\x06 \x01(\x03B\x02\x18\x01H\x02R\x17cacheWrite5mInputTokens\x88\x01\x01\x12E\n" +
-	"\x1bcache_write_1h_input_tokens\x18\a \x01(\x03B\x02\x18\x01H\x03R\x17cacheWrite1hInputTokens\x88\x01\x01\x12,\n" +
-	"\x0fthinking_tokens\x18\b \x01(\x03H\x04R\x0ethinkingTokens\x88\x01\x01\x12/\n" +
-	"\x11input_text_tokens\x18\t \x01(\x03H\x05R\x0finputTextTokens\x88\x01\x01\x121\n" +
+	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc9\r\n" +
+	"\x05Usage\x12&\n" +
+	"\finput_tokens\x18\x01 \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
+	"\routput_tokens\x18\x02 \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12&\n" +
+	"\ftotal_tokens\x18\x03 \x01(\x03B\x03\xe0A\x03R\vtotalTokens\x12?\n" +
+	"\x17cache_read_input_tokens\x18\x04 \x01(\x03B\x03\xe0A\x03H\x00R\x14cacheReadInputTokens\x88\x01\x01\x12A\n" +
+	"\x18cache_write_input_tokens\x18\x05 \x01(\x03B\x03\xe0A\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x12H\n" +
+	"\x1bcache_write_5m_input_tokens\x18\x06 \x01(\x03B\x05\xe0A\x03\x18\x01H\x02R\x17cacheWrite5mInputTokens\x88\x01\x01\x12H\n" +
+	"\x1bcache_write_1h_input_tokens\x18\a \x01(\x03B\x05\xe0A\x03\x18\x01H\x03R\x17cacheWrite1hInputTokens\x88\x01\x01\x121\n" +
+	"\x0fthinking_tokens\x18\b \x01(\x03B\x03\xe0A\x03H\x04R\x0ethinkingTokens\x88\x01\x01\x124\n" +
+	"\x11input_text_tokens\x18\t \x01(\x03B\x03\xe0A\x03H\x05R\x0finputTextTokens\x88\x01\x01\x126\n" +
 	"\x12input_image_tokens\x18\n" +
-	" \x01(\x03H\x06R\x10inputImageTokens\x88\x01\x01\x121\n" +
-	"\x12input_audio_tokens\x18\v \x01(\x03H\aR\x10inputAudioTokens\x88\x01\x01\x121\n" +
-	"\x12output_text_tokens\x18\f \x01(\x03H\bR\x10outputTextTokens\x88\x01\x01\x123\n" +
-	"\x13output_image_tokens\x18\r \x01(\x03H\tR\x11outputImageTokens\x88\x01\x01\x123\n" +
-	"\x13output_audio_tokens\x18\x0e \x01(\x03H\n" +
-	"R\x11outputAudioTokens\x88\x01\x01\x126\n" +
-	"\x15tool_use_input_tokens\x18\x0f \x01(\x03H\vR\x12toolUseInputTokens\x88\x01\x01\x12A\n" +
-	"\x1aaccepted_prediction_tokens\x18\x10 \x01(\x03H\fR\x18acceptedPredictionTokens\x88\x01\x01\x12A\n" +
-	"\x1arejected_prediction_tokens\x18\x11 \x01(\x03H\rR\x18rejectedPredictionTokens\x88\x01\x01\x12;\n" +
-	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x128\n" +
-	"\fcache_writes\x18\x13 \x03(\v2\x15.genway.v1.CacheWriteR\vcacheWrites\x12-\n" +
-	"\x06models\x18\x14 \x03(\v2\x15.genway.v1.ModelUsageR\x06models\x12*\n" +
-	"\x05tools\x18\x15 \x03(\v2\x14.genway.v1.ToolUsageR\x05tools\x12!\n" +
-	"\fservice_tier\x18\x16 \x01(\tR\vserviceTier\x12\x14\n" +
-	"\x05speed\x18\x17 \x01(\tR\x05speed\x12#\n" +
-	"\rinference_geo\x18\x18 \x01(\tR\finferenceGeo\x12\x14\n" +
-	"\x05model\x18\x19 \x01(\tR\x05modelB\x1a\n" +
+	" \x01(\x03B\x03\xe0A\x03H\x06R\x10inputImageTokens\x88\x01\x01\x126\n" +
+	"\x12input_audio_tokens\x18\v \x01(\x03B\x03\xe0A\x03H\aR\x10inputAudioTokens\x88\x01\x01\x126\n" +
+	"\x12output_text_tokens\x18\f \x01(\x03B\x03\xe0A\x03H\bR\x10outputTextTokens\x88\x01\x01\x128\n" +
+	"\x13output_image_tokens\x18\r \x01(\x03B\x03\xe0A\x03H\tR\x11outputImageTokens\x88\x01\x01\x128\n" +
+	"\x13output_audio_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03H\n" +
+	"R\x11outputAudioTokens\x88\x01\x01\x12;\n" +
+	"\x15tool_use_input_tokens\x18\x0f \x01(\x03B\x03\xe0A\x03H\vR\x12toolUseInputTokens\x88\x01\x01\x12F\n" +
+	"\x1aaccepted_prediction_tokens\x18\x10 \x01(\x03B\x03\xe0A\x03H\fR\x18acceptedPredictionTokens\x88\x01\x01\x12F\n" +
+	"\x1arejected_prediction_tokens\x18\x11 \x01(\x03B\x03\xe0A\x03H\rR\x18rejectedPredictionTokens\x88\x01\x01\x12@\n" +
+	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12=\n" +
+	"\fcache_writes\x18\x13 \x03(\v2\x15.genway.v1.CacheWriteB\x03\xe0A\x03R\vcacheWrites\x122\n" +
+	"\x06models\x18\x14 \x03(\v2\x15.genway.v1.ModelUsageB\x03\xe0A\x03R\x06models\x12/\n" +
+	"\x05tools\x18\x15 \x03(\v2\x14.genway.v1.ToolUsageB\x03\xe0A\x03R\x05tools\x12&\n" +
+	"\fservice_tier\x18\x16 \x01(\tB\x03\xe0A\x03R\vserviceTier\x12\x19\n" +
+	"\x05speed\x18\x17 \x01(\tB\x03\xe0A\x03R\x05speed\x12(\n" +
+	"\rinference_geo\x18\x18 \x01(\tB\x03\xe0A\x03R\finferenceGeo\x12\x19\n" +
+	"\x05model\x18\x19 \x01(\tB\x03\xe0A\x03R\x05modelB\x1a\n" +
 	"\x18_cache_read_input_tokensB\x1b\n" +
 	"\x19_cache_write_input_tokensB\x1e\n" +
 	"\x1c_cache_write_5m_input_tokensB\x1e\n" +
@@ -498,19 +517,19 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x14_output_audio_tokensB\x18\n" +
 	"\x16_tool_use_input_tokensB\x1d\n" +
 	"\x1b_accepted_prediction_tokensB\x1d\n" +
-	"\x1b_rejected_prediction_tokens\"6\n" +
+	"\x1b_rejected_prediction_tokens\"@\n" +
 	"\n" +
-	"CacheWrite\x12\x10\n" +
-	"\x03ttl\x18\x01 \x01(\tR\x03ttl\x12\x16\n" +
-	"\x06tokens\x18\x02 \x01(\x03R\x06tokens\"^\n" +
+	"CacheWrite\x12\x15\n" +
+	"\x03ttl\x18\x01 \x01(\tB\x03\xe0A\x03R\x03ttl\x12\x1b\n" +
+	"\x06tokens\x18\x02 \x01(\x03B\x03\xe0A\x03R\x06tokens\"m\n" +
 	"\n" +
-	"ModelUsage\x12\x14\n" +
-	"\x05model\x18\x01 \x01(\tR\x05model\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12&\n" +
-	"\x05usage\x18\x03 \x01(\v2\x10.genway.v1.UsageR\x05usage\"5\n" +
-	"\tToolUsage\x12\x12\n" +
-	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x14\n" +
-	"\x05calls\x18\x02 \x01(\x03R\x05callsB\x91\x01\n" +
+	"ModelUsage\x12\x19\n" +
+	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
+	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x03R\x04kind\x12+\n" +
+	"\x05usage\x18\x03 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\"?\n" +
+	"\tToolUsage\x12\x17\n" +
+	"\x04tool\x18\x01 \x01(\tB\x03\xe0A\x03R\x04tool\x12\x19\n" +
+	"\x05calls\x18\x02 \x01(\x03B\x03\xe0A\x03R\x05callsB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"UsageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"

@@ -8,6 +8,7 @@ package genwayv1
 
 import (
 	v1 "github.com/genway/genway/gen/genway/transport/v1"
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -27,12 +28,17 @@ type Protocol int32
 
 const (
 	// No JSON protocol: a direct gRPC call.
-	Protocol_PROTOCOL_UNSPECIFIED      Protocol = 0
+	Protocol_PROTOCOL_UNSPECIFIED Protocol = 0
+	// OpenAI's chat completions.
 	Protocol_PROTOCOL_CHAT_COMPLETIONS Protocol = 1
-	Protocol_PROTOCOL_RESPONSES        Protocol = 2
-	Protocol_PROTOCOL_MESSAGES         Protocol = 3
+	// OpenAI's responses.
+	Protocol_PROTOCOL_RESPONSES Protocol = 2
+	// Anthropic's messages.
+	Protocol_PROTOCOL_MESSAGES Protocol = 3
+	// Google's generateContent.
 	Protocol_PROTOCOL_GENERATE_CONTENT Protocol = 4
-	Protocol_PROTOCOL_IMAGES           Protocol = 5
+	// OpenAI's images.
+	Protocol_PROTOCOL_IMAGES Protocol = 5
 )
 
 // Enum value maps for Protocol.
@@ -93,9 +99,11 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 // On an answer it is for callers of the protocol. An upstream's answer that says
 // to be text and is no JSON is carried too: headers then have its content-type.
 type WireMessage struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
-	Json     []byte                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol of the body.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
+	// The body.
+	Json []byte `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`
 	// Protocol headers that belong to the body and that the edge lets through,
 	// names in lower case (anthropic-beta, openai-beta).
 	Headers map[string]string `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -167,8 +175,9 @@ func (x *WireMessage) GetExtension() *v1.RequestExtension {
 // WireFrame is one server-sent event of an upstream stream, verbatim. It is for callers of the
 // upstream's protocol; a core need not send any.
 type WireFrame struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol of the event.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The SSE event name; empty when the protocol has none.
 	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	// The SSE data.
@@ -252,8 +261,9 @@ func (x *WireFrame) GetBatch() *v1.FrameBatch {
 // back into the same object; any other encoder names it in the losses, or
 // refuses the request when it is binding.
 type NativeField struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol that has the member.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The member's name in the JSON object that the surrounding message was.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The member's value, as it was written.
@@ -383,8 +393,9 @@ func (x *Loss) GetReason() string {
 type Seal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The protocol of the upstream that made it, and the only one that takes it.
-	Origin        Protocol `protobuf:"varint,1,opt,name=origin,proto3,enum=genway.v1.Protocol" json:"origin,omitempty"`
-	Value         []byte   `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Origin Protocol `protobuf:"varint,1,opt,name=origin,proto3,enum=genway.v1.Protocol" json:"origin,omitempty"`
+	// The value, byte for byte.
+	Value         []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -437,34 +448,34 @@ var File_genway_v1_wire_proto protoreflect.FileDescriptor
 
 const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/wire.proto\x12\tgenway.v1\x1a\"genway/transport/v1/deferral.proto\"\xb2\x02\n" +
-	"\vWireMessage\x12/\n" +
-	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
-	"\x04json\x18\x02 \x01(\fR\x04json\x12=\n" +
-	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x12C\n" +
-	"\textension\x18\x06 \x01(\v2%.genway.transport.v1.RequestExtensionR\textension\x1a:\n" +
+	"\x14genway/v1/wire.proto\x12\tgenway.v1\x1a\"genway/transport/v1/deferral.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc6\x02\n" +
+	"\vWireMessage\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
+	"\x04json\x18\x02 \x01(\fB\x03\xe0A\x01R\x04json\x12B\n" +
+	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryB\x03\xe0A\x01R\aheaders\x12H\n" +
+	"\textension\x18\x06 \x01(\v2%.genway.transport.v1.RequestExtensionB\x03\xe0A\x01R\textension\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\n" +
-	"takes_runsR\x06survey\"\xd4\x01\n" +
-	"\tWireFrame\x12/\n" +
-	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x14\n" +
-	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\x12\x18\n" +
-	"\aunasked\x18\x06 \x01(\bR\aunasked\x125\n" +
-	"\x05batch\x18\a \x01(\v2\x1f.genway.transport.v1.FrameBatchR\x05batchJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\x03runR\n" +
-	"run_events\"\x80\x01\n" +
-	"\vNativeField\x12/\n" +
-	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04json\x18\x03 \x01(\fR\x04json\x12\x18\n" +
-	"\abinding\x18\x04 \x01(\bR\abinding\"6\n" +
-	"\x04Loss\x12\x16\n" +
-	"\x06member\x18\x01 \x01(\tR\x06member\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"I\n" +
-	"\x04Seal\x12+\n" +
-	"\x06origin\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\x06origin\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value*\xa6\x01\n" +
+	"takes_runsR\x06survey\"\xed\x01\n" +
+	"\tWireFrame\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\bprotocol\x12\x19\n" +
+	"\x05event\x18\x02 \x01(\tB\x03\xe0A\x03R\x05event\x12\x17\n" +
+	"\x04data\x18\x03 \x01(\fB\x03\xe0A\x03R\x04data\x12\x1d\n" +
+	"\aunasked\x18\x06 \x01(\bB\x03\xe0A\x03R\aunasked\x12:\n" +
+	"\x05batch\x18\a \x01(\v2\x1f.genway.transport.v1.FrameBatchB\x03\xe0A\x03R\x05batchJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\x03runR\n" +
+	"run_events\"\x94\x01\n" +
+	"\vNativeField\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x17\n" +
+	"\x04json\x18\x03 \x01(\fB\x03\xe0A\x02R\x04json\x12\x1d\n" +
+	"\abinding\x18\x04 \x01(\bB\x03\xe0A\x01R\abinding\"@\n" +
+	"\x04Loss\x12\x1b\n" +
+	"\x06member\x18\x01 \x01(\tB\x03\xe0A\x03R\x06member\x12\x1b\n" +
+	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\"S\n" +
+	"\x04Seal\x120\n" +
+	"\x06origin\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\x06origin\x12\x19\n" +
+	"\x05value\x18\x02 \x01(\fB\x03\xe0A\x02R\x05value*\xa6\x01\n" +
 	"\bProtocol\x12\x18\n" +
 	"\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19PROTOCOL_CHAT_COMPLETIONS\x10\x01\x12\x16\n" +

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -211,8 +212,9 @@ func (x *ListAuditEntriesRequest) GetNewestFirst() bool {
 
 // ListAuditEntriesResponse is a page of entries, the oldest first unless asked otherwise.
 type ListAuditEntriesResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Entries []*AuditEntry          `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The entries, at most page_size.
+	Entries []*AuditEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// The names of the keys in it, by their ids; what has no name is left out.
@@ -407,40 +409,40 @@ var File_genway_admin_v1_audit_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_audit_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/audit.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf6\x01\n" +
+	"\x1bgenway/admin/v1/audit.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x02\n" +
 	"\n" +
-	"AuditEntry\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x03R\x06number\x12.\n" +
-	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
-	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x16\n" +
-	"\x06action\x18\x04 \x01(\tR\x06action\x12\x18\n" +
-	"\asubject\x18\x05 \x01(\tR\asubject\x12\x1f\n" +
-	"\vdetail_json\x18\x06 \x01(\tR\n" +
-	"detailJson\x12#\n" +
-	"\rprevious_hash\x18\a \x01(\fR\fpreviousHash\x12\x12\n" +
-	"\x04hash\x18\b \x01(\fR\x04hash\"\x92\x01\n" +
-	"\x17ListAuditEntriesRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"AuditEntry\x12\x1b\n" +
+	"\x06number\x18\x01 \x01(\x03B\x03\xe0A\x03R\x06number\x123\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\x04time\x12\x19\n" +
+	"\x05actor\x18\x03 \x01(\tB\x03\xe0A\x03R\x05actor\x12\x1b\n" +
+	"\x06action\x18\x04 \x01(\tB\x03\xe0A\x03R\x06action\x12\x1d\n" +
+	"\asubject\x18\x05 \x01(\tB\x03\xe0A\x03R\asubject\x12$\n" +
+	"\vdetail_json\x18\x06 \x01(\tB\x03\xe0A\x03R\n" +
+	"detailJson\x12(\n" +
+	"\rprevious_hash\x18\a \x01(\fB\x03\xe0A\x03R\fpreviousHash\x12\x17\n" +
+	"\x04hash\x18\b \x01(\fB\x03\xe0A\x03R\x04hash\"\xa6\x01\n" +
+	"\x17ListAuditEntriesRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x18\n" +
-	"\asubject\x18\x03 \x01(\tR\asubject\x12!\n" +
-	"\fnewest_first\x18\x04 \x01(\bR\vnewestFirst\"\x8c\x02\n" +
-	"\x18ListAuditEntriesResponse\x125\n" +
-	"\aentries\x18\x01 \x03(\v2\x1b.genway.admin.v1.AuditEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12T\n" +
-	"\tkey_names\x18\x03 \x03(\v27.genway.admin.v1.ListAuditEntriesResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12\x1d\n" +
+	"\asubject\x18\x03 \x01(\tB\x03\xe0A\x01R\asubject\x12&\n" +
+	"\fnewest_first\x18\x04 \x01(\bB\x03\xe0A\x01R\vnewestFirst\"\x9b\x02\n" +
+	"\x18ListAuditEntriesResponse\x12:\n" +
+	"\aentries\x18\x01 \x03(\v2\x1b.genway.admin.v1.AuditEntryB\x03\xe0A\x03R\aentries\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12Y\n" +
+	"\tkey_names\x18\x03 \x03(\v27.genway.admin.v1.ListAuditEntriesResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"3\n" +
-	"\x12VerifyAuditRequest\x12\x1d\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"8\n" +
+	"\x12VerifyAuditRequest\x12\"\n" +
 	"\n" +
-	"known_hash\x18\x01 \x01(\fR\tknownHash\"\x9b\x01\n" +
-	"\x13VerifyAuditResponse\x12\x14\n" +
-	"\x05whole\x18\x01 \x01(\bR\x05whole\x12\x18\n" +
-	"\aentries\x18\x02 \x01(\x03R\aentries\x12\x12\n" +
-	"\x04head\x18\x03 \x01(\fR\x04head\x12\x1b\n" +
-	"\x06broken\x18\x04 \x01(\x03H\x00R\x06broken\x88\x01\x01\x12\x18\n" +
-	"\aproblem\x18\x05 \x01(\tR\aproblemB\t\n" +
+	"known_hash\x18\x01 \x01(\fB\x03\xe0A\x01R\tknownHash\"\xb4\x01\n" +
+	"\x13VerifyAuditResponse\x12\x19\n" +
+	"\x05whole\x18\x01 \x01(\bB\x03\xe0A\x03R\x05whole\x12\x1d\n" +
+	"\aentries\x18\x02 \x01(\x03B\x03\xe0A\x03R\aentries\x12\x17\n" +
+	"\x04head\x18\x03 \x01(\fB\x03\xe0A\x03R\x04head\x12 \n" +
+	"\x06broken\x18\x04 \x01(\x03B\x03\xe0A\x03H\x00R\x06broken\x88\x01\x01\x12\x1d\n" +
+	"\aproblem\x18\x05 \x01(\tB\x03\xe0A\x03R\aproblemB\t\n" +
 	"\a_brokenB\xb5\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"AuditProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -26,6 +27,7 @@ const (
 type BodyKind int32
 
 const (
+	// Never sent.
 	BodyKind_BODY_KIND_UNSPECIFIED BodyKind = 0
 	// What the caller has sent to an edge, as the core has it.
 	BodyKind_BODY_KIND_CALLER_REQUEST BodyKind = 1
@@ -91,7 +93,8 @@ func (BodyKind) EnumDescriptor() ([]byte, []int) {
 // CapturedBody is one body of a request. Headers are never captured.
 type CapturedBody struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Kind  BodyKind               `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.admin.v1.BodyKind" json:"kind,omitempty"`
+	// Which body of the request it is.
+	Kind BodyKind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.admin.v1.BodyKind" json:"kind,omitempty"`
 	// Which call of an upstream it is of, from 1, retries included; 0 for a body of no call. Of more
 	// than three calls, the first two and the last are kept.
 	Call int32 `protobuf:"varint,2,opt,name=call,proto3" json:"call,omitempty"`
@@ -249,7 +252,8 @@ type GetCaptureResponse struct {
 	// In the order in which they began.
 	Bodies []*CapturedBody `protobuf:"bytes,1,rep,name=bodies,proto3" json:"bodies,omitempty"`
 	// The key that made the request, and when it began.
-	KeyId     string                 `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	KeyId string `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// When the request began.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// When the bodies are removed. They are removed with the request from the ledger, if that is
 	// sooner.
@@ -391,8 +395,9 @@ func (x *DeleteCapturesRequest) GetAll() bool {
 
 // DeleteCapturesResponse says how many requests had bodies.
 type DeleteCapturesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Deleted       int64                  `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many requests had bodies that are deleted now.
+	Deleted       int64 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -473,8 +478,9 @@ func (*ListCaptureRulesRequest) Descriptor() ([]byte, []int) {
 
 // ListCaptureRulesResponse is the rules: of keys, the oldest first, then of routes in their order.
 type ListCaptureRulesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rules         []*RunningCapture      `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rules that hold now.
+	Rules         []*RunningCapture `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -520,11 +526,14 @@ func (x *ListCaptureRulesResponse) GetRules() []*RunningCapture {
 type RunningCapture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key's id and name; empty for a route.
-	KeyId   string `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	KeyId string `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The key's name; empty for a route, and for a key without one.
 	KeyName string `protobuf:"bytes,2,opt,name=key_name,json=keyName,proto3" json:"key_name,omitempty"`
 	// The route's pattern and, if it has any, its protocols; empty for a key.
-	Route         string       `protobuf:"bytes,3,opt,name=route,proto3" json:"route,omitempty"`
-	Protocols     []string     `protobuf:"bytes,4,rep,name=protocols,proto3" json:"protocols,omitempty"`
+	Route string `protobuf:"bytes,3,opt,name=route,proto3" json:"route,omitempty"`
+	// The protocols of the route; empty is all, and of a key always empty.
+	Protocols []string `protobuf:"bytes,4,rep,name=protocols,proto3" json:"protocols,omitempty"`
+	// The rule.
 	Rule          *CaptureRule `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -599,41 +608,41 @@ var File_genway_admin_v1_capture_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x01\n" +
-	"\fCapturedBody\x12-\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x19.genway.admin.v1.BodyKindR\x04kind\x12\x12\n" +
-	"\x04call\x18\x02 \x01(\x05R\x04call\x12\x1a\n" +
-	"\bupstream\x18\x03 \x01(\tR\bupstream\x12\x1a\n" +
-	"\bprotocol\x18\x04 \x01(\tR\bprotocol\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x03R\x04size\x12\x1a\n" +
-	"\bredacted\x18\x06 \x01(\bR\bredacted\x12\x10\n" +
-	"\x03cut\x18\a \x01(\bR\x03cut\x12\x12\n" +
-	"\x04data\x18\b \x01(\fR\x04data\"#\n" +
-	"\x11GetCaptureRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xf7\x01\n" +
-	"\x12GetCaptureResponse\x125\n" +
-	"\x06bodies\x18\x01 \x03(\v2\x1d.genway.admin.v1.CapturedBodyR\x06bodies\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x129\n" +
+	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x02\n" +
+	"\fCapturedBody\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x19.genway.admin.v1.BodyKindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
+	"\x04call\x18\x02 \x01(\x05B\x03\xe0A\x03R\x04call\x12\x1f\n" +
+	"\bupstream\x18\x03 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x1f\n" +
+	"\bprotocol\x18\x04 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x17\n" +
+	"\x04size\x18\x05 \x01(\x03B\x03\xe0A\x03R\x04size\x12\x1f\n" +
+	"\bredacted\x18\x06 \x01(\bB\x03\xe0A\x03R\bredacted\x12\x15\n" +
+	"\x03cut\x18\a \x01(\bB\x03\xe0A\x03R\x03cut\x12\x17\n" +
+	"\x04data\x18\b \x01(\fB\x03\xe0A\x03R\x04data\"(\n" +
+	"\x11GetCaptureRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x90\x02\n" +
+	"\x12GetCaptureResponse\x12:\n" +
+	"\x06bodies\x18\x01 \x03(\v2\x1d.genway.admin.v1.CapturedBodyB\x03\xe0A\x03R\x06bodies\x12\x1a\n" +
+	"\x06key_id\x18\x02 \x01(\tB\x03\xe0A\x03R\x05keyId\x12>\n" +
 	"\n" +
-	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12;\n" +
-	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\x12\x1b\n" +
-	"\tsealed_by\x18\x05 \x01(\tR\bsealedBy\"P\n" +
-	"\x15DeleteCapturesRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
-	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x10\n" +
-	"\x03all\x18\x03 \x01(\bR\x03all\"2\n" +
-	"\x16DeleteCapturesResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\x03R\adeleted\"\x19\n" +
-	"\x17ListCaptureRulesRequest\"Q\n" +
-	"\x18ListCaptureRulesResponse\x125\n" +
-	"\x05rules\x18\x01 \x03(\v2\x1f.genway.admin.v1.RunningCaptureR\x05rules\"\xa8\x01\n" +
-	"\x0eRunningCapture\x12\x15\n" +
-	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x19\n" +
-	"\bkey_name\x18\x02 \x01(\tR\akeyName\x12\x14\n" +
-	"\x05route\x18\x03 \x01(\tR\x05route\x12\x1c\n" +
-	"\tprotocols\x18\x04 \x03(\tR\tprotocols\x120\n" +
-	"\x04rule\x18\x05 \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\x04rule*\xc1\x01\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12@\n" +
+	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"expireTime\x12 \n" +
+	"\tsealed_by\x18\x05 \x01(\tB\x03\xe0A\x03R\bsealedBy\"_\n" +
+	"\x15DeleteCapturesRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12\x1a\n" +
+	"\x06key_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x05keyId\x12\x15\n" +
+	"\x03all\x18\x03 \x01(\bB\x03\xe0A\x01R\x03all\"7\n" +
+	"\x16DeleteCapturesResponse\x12\x1d\n" +
+	"\adeleted\x18\x01 \x01(\x03B\x03\xe0A\x03R\adeleted\"\x19\n" +
+	"\x17ListCaptureRulesRequest\"V\n" +
+	"\x18ListCaptureRulesResponse\x12:\n" +
+	"\x05rules\x18\x01 \x03(\v2\x1f.genway.admin.v1.RunningCaptureB\x03\xe0A\x03R\x05rules\"\xc1\x01\n" +
+	"\x0eRunningCapture\x12\x1a\n" +
+	"\x06key_id\x18\x01 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x1e\n" +
+	"\bkey_name\x18\x02 \x01(\tB\x03\xe0A\x03R\akeyName\x12\x19\n" +
+	"\x05route\x18\x03 \x01(\tB\x03\xe0A\x03R\x05route\x12!\n" +
+	"\tprotocols\x18\x04 \x03(\tB\x03\xe0A\x03R\tprotocols\x125\n" +
+	"\x04rule\x18\x05 \x01(\v2\x1c.genway.admin.v1.CaptureRuleB\x03\xe0A\x03R\x04rule*\xc1\x01\n" +
 	"\bBodyKind\x12\x19\n" +
 	"\x15BODY_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18BODY_KIND_CALLER_REQUEST\x10\x01\x12\x1e\n" +

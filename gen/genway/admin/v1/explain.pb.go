@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -25,6 +26,7 @@ const (
 type Fate int32
 
 const (
+	// Never sent.
 	Fate_FATE_UNSPECIFIED Fate = 0
 	// It arrives under the same path with the same value.
 	Fate_FATE_KEPT Fate = 1
@@ -111,7 +113,8 @@ type ExplainRequest struct {
 	// The target: an upstream of the model's route, by its name; or a protocol (in the words of
 	// LoggedRequest), which stands for an upstream that speaks it, without overrides. Both empty
 	// is the target that the route tries first; both is refused.
-	Upstream         string `protobuf:"bytes,5,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	Upstream string `protobuf:"bytes,5,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	// A protocol, in the words of LoggedRequest, in the place of an upstream.
 	UpstreamProtocol string `protobuf:"bytes,6,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
 	// Refuse what would be lost, as a strict key or route does.
 	Strict bool `protobuf:"varint,7,opt,name=strict,proto3" json:"strict,omitempty"`
@@ -214,7 +217,8 @@ func (x *ExplainRequest) GetAnswer() []byte {
 type ExplainResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pattern of the route taken; empty where the target is a protocol.
-	Route    string `protobuf:"bytes,1,opt,name=route,proto3" json:"route,omitempty"`
+	Route string `protobuf:"bytes,1,opt,name=route,proto3" json:"route,omitempty"`
+	// The upstream's name; empty where the target is a protocol.
 	Upstream string `protobuf:"bytes,2,opt,name=upstream,proto3" json:"upstream,omitempty"`
 	// In the words of LoggedRequest; empty for an upstream that takes the contract's messages.
 	UpstreamProtocol string `protobuf:"bytes,3,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
@@ -351,14 +355,16 @@ func (x *ExplainResponse) GetAnswer() *ExplainedAnswer {
 // list, or of what a loss names.
 type ExplainedMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Fate  Fate                   `protobuf:"varint,1,opt,name=fate,proto3,enum=genway.admin.v1.Fate" json:"fate,omitempty"`
+	// What becomes of it.
+	Fate Fate `protobuf:"varint,1,opt,name=fate,proto3,enum=genway.admin.v1.Fate" json:"fate,omitempty"`
 	// Its path in the sender's body: messages[0].content. Empty for what is added.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Where it arrives, in the receiver's body: none, one or several paths, at most 16.
 	Arrives []string `protobuf:"bytes,3,rep,name=arrives,proto3" json:"arrives,omitempty"`
 	// Its value in JSON as it was sent, and as it arrives at the first of these; both clipped to
 	// 256 bytes.
-	ValueJson   string `protobuf:"bytes,4,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
+	ValueJson string `protobuf:"bytes,4,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
+	// Its value as it arrives at the first place, in JSON, clipped to 256 bytes; empty where it does not arrive.
 	ArrivedJson string `protobuf:"bytes,5,opt,name=arrived_json,json=arrivedJson,proto3" json:"arrived_json,omitempty"`
 	// What did it: "override" (of the target), "strict" (of the key or the route), or "codec" (the
 	// translation, and what makes a request fit its target); empty for what is kept.
@@ -452,10 +458,12 @@ func (x *ExplainedMember) GetReason() string {
 type ExplainedRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// invalid_request, …
-	Kind   string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The reason of the refusal, as in genway.v1.ErrorDetail.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The member at fault, in the caller's protocol; empty for none.
-	Member        string `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
+	Member string `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
+	// What is wrong, for people.
 	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -542,9 +550,10 @@ type ExplainedAnswer struct {
 	// How many events the upstream sent, and how many the caller gets: none where the caller has not
 	// asked for a stream.
 	UpstreamEvents int32 `protobuf:"varint,8,opt,name=upstream_events,json=upstreamEvents,proto3" json:"upstream_events,omitempty"`
-	CallerEvents   int32 `protobuf:"varint,9,opt,name=caller_events,json=callerEvents,proto3" json:"caller_events,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How many events the caller gets; 0 where it has not asked for a stream.
+	CallerEvents  int32 `protobuf:"varint,9,opt,name=caller_events,json=callerEvents,proto3" json:"caller_events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainedAnswer) Reset() {
@@ -644,54 +653,54 @@ var File_genway_admin_v1_explain_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/explain.proto\x12\x0fgenway.admin.v1\"\xe7\x01\n" +
-	"\x0eExplainRequest\x12\x1a\n" +
-	"\bprotocol\x18\x01 \x01(\tR\bprotocol\x12\x12\n" +
-	"\x04body\x18\x02 \x01(\fR\x04body\x12\x14\n" +
-	"\x05model\x18\x03 \x01(\tR\x05model\x12\x16\n" +
-	"\x06stream\x18\x04 \x01(\bR\x06stream\x12\x1a\n" +
-	"\bupstream\x18\x05 \x01(\tR\bupstream\x12+\n" +
-	"\x11upstream_protocol\x18\x06 \x01(\tR\x10upstreamProtocol\x12\x16\n" +
-	"\x06strict\x18\a \x01(\bR\x06strict\x12\x16\n" +
-	"\x06answer\x18\b \x01(\fR\x06answer\"\xd7\x03\n" +
-	"\x0fExplainResponse\x12\x14\n" +
-	"\x05route\x18\x01 \x01(\tR\x05route\x12\x1a\n" +
-	"\bupstream\x18\x02 \x01(\tR\bupstream\x12+\n" +
-	"\x11upstream_protocol\x18\x03 \x01(\tR\x10upstreamProtocol\x12%\n" +
-	"\x0eupstream_model\x18\x04 \x01(\tR\rupstreamModel\x12%\n" +
-	"\x0epassed_through\x18\x05 \x01(\bR\rpassedThrough\x12!\n" +
-	"\fmessage_json\x18\x06 \x01(\tR\vmessageJson\x12#\n" +
-	"\rupstream_body\x18\a \x01(\fR\fupstreamBody\x12:\n" +
-	"\amembers\x18\b \x03(\v2 .genway.admin.v1.ExplainedMemberR\amembers\x12\x1c\n" +
-	"\ttruncated\x18\t \x01(\bR\ttruncated\x12;\n" +
+	"\x1dgenway/admin/v1/explain.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\"\x8f\x02\n" +
+	"\x0eExplainRequest\x12\x1f\n" +
+	"\bprotocol\x18\x01 \x01(\tB\x03\xe0A\x02R\bprotocol\x12\x17\n" +
+	"\x04body\x18\x02 \x01(\fB\x03\xe0A\x02R\x04body\x12\x19\n" +
+	"\x05model\x18\x03 \x01(\tB\x03\xe0A\x01R\x05model\x12\x1b\n" +
+	"\x06stream\x18\x04 \x01(\bB\x03\xe0A\x01R\x06stream\x12\x1f\n" +
+	"\bupstream\x18\x05 \x01(\tB\x03\xe0A\x01R\bupstream\x120\n" +
+	"\x11upstream_protocol\x18\x06 \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x1b\n" +
+	"\x06strict\x18\a \x01(\bB\x03\xe0A\x01R\x06strict\x12\x1b\n" +
+	"\x06answer\x18\b \x01(\fB\x03\xe0A\x01R\x06answer\"\x8e\x04\n" +
+	"\x0fExplainResponse\x12\x19\n" +
+	"\x05route\x18\x01 \x01(\tB\x03\xe0A\x03R\x05route\x12\x1f\n" +
+	"\bupstream\x18\x02 \x01(\tB\x03\xe0A\x03R\bupstream\x120\n" +
+	"\x11upstream_protocol\x18\x03 \x01(\tB\x03\xe0A\x03R\x10upstreamProtocol\x12*\n" +
+	"\x0eupstream_model\x18\x04 \x01(\tB\x03\xe0A\x03R\rupstreamModel\x12*\n" +
+	"\x0epassed_through\x18\x05 \x01(\bB\x03\xe0A\x03R\rpassedThrough\x12&\n" +
+	"\fmessage_json\x18\x06 \x01(\tB\x03\xe0A\x03R\vmessageJson\x12(\n" +
+	"\rupstream_body\x18\a \x01(\fB\x03\xe0A\x03R\fupstreamBody\x12?\n" +
+	"\amembers\x18\b \x03(\v2 .genway.admin.v1.ExplainedMemberB\x03\xe0A\x03R\amembers\x12!\n" +
+	"\ttruncated\x18\t \x01(\bB\x03\xe0A\x03R\ttruncated\x12@\n" +
 	"\arefusal\x18\n" +
-	" \x01(\v2!.genway.admin.v1.ExplainedRefusalR\arefusal\x128\n" +
-	"\x06answer\x18\v \x01(\v2 .genway.admin.v1.ExplainedAnswerR\x06answer\"\xd8\x01\n" +
-	"\x0fExplainedMember\x12)\n" +
-	"\x04fate\x18\x01 \x01(\x0e2\x15.genway.admin.v1.FateR\x04fate\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
-	"\aarrives\x18\x03 \x03(\tR\aarrives\x12\x1d\n" +
+	" \x01(\v2!.genway.admin.v1.ExplainedRefusalB\x03\xe0A\x03R\arefusal\x12=\n" +
+	"\x06answer\x18\v \x01(\v2 .genway.admin.v1.ExplainedAnswerB\x03\xe0A\x03R\x06answer\"\xfb\x01\n" +
+	"\x0fExplainedMember\x12.\n" +
+	"\x04fate\x18\x01 \x01(\x0e2\x15.genway.admin.v1.FateB\x03\xe0A\x03R\x04fate\x12\x17\n" +
+	"\x04path\x18\x02 \x01(\tB\x03\xe0A\x03R\x04path\x12\x1d\n" +
+	"\aarrives\x18\x03 \x03(\tB\x03\xe0A\x03R\aarrives\x12\"\n" +
 	"\n" +
-	"value_json\x18\x04 \x01(\tR\tvalueJson\x12!\n" +
-	"\farrived_json\x18\x05 \x01(\tR\varrivedJson\x12\x12\n" +
-	"\x04rule\x18\x06 \x01(\tR\x04rule\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\"p\n" +
-	"\x10ExplainedRefusal\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
-	"\x06member\x18\x03 \x01(\tR\x06member\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"\xf7\x02\n" +
-	"\x0fExplainedAnswer\x12!\n" +
-	"\fmessage_json\x18\x01 \x01(\tR\vmessageJson\x12\x1f\n" +
-	"\vcaller_body\x18\x02 \x01(\fR\n" +
-	"callerBody\x12:\n" +
-	"\amembers\x18\x03 \x03(\v2 .genway.admin.v1.ExplainedMemberR\amembers\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12;\n" +
-	"\arefusal\x18\x05 \x01(\v2!.genway.admin.v1.ExplainedRefusalR\arefusal\x12\x16\n" +
-	"\x06stream\x18\x06 \x01(\bR\x06stream\x12#\n" +
-	"\rupstream_body\x18\a \x01(\fR\fupstreamBody\x12'\n" +
-	"\x0fupstream_events\x18\b \x01(\x05R\x0eupstreamEvents\x12#\n" +
-	"\rcaller_events\x18\t \x01(\x05R\fcallerEvents*\x91\x01\n" +
+	"value_json\x18\x04 \x01(\tB\x03\xe0A\x03R\tvalueJson\x12&\n" +
+	"\farrived_json\x18\x05 \x01(\tB\x03\xe0A\x03R\varrivedJson\x12\x17\n" +
+	"\x04rule\x18\x06 \x01(\tB\x03\xe0A\x03R\x04rule\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tB\x03\xe0A\x03R\x06reason\"\x84\x01\n" +
+	"\x10ExplainedRefusal\x12\x17\n" +
+	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1b\n" +
+	"\x06member\x18\x03 \x01(\tB\x03\xe0A\x03R\x06member\x12\x1d\n" +
+	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\"\xa4\x03\n" +
+	"\x0fExplainedAnswer\x12&\n" +
+	"\fmessage_json\x18\x01 \x01(\tB\x03\xe0A\x03R\vmessageJson\x12$\n" +
+	"\vcaller_body\x18\x02 \x01(\fB\x03\xe0A\x03R\n" +
+	"callerBody\x12?\n" +
+	"\amembers\x18\x03 \x03(\v2 .genway.admin.v1.ExplainedMemberB\x03\xe0A\x03R\amembers\x12!\n" +
+	"\ttruncated\x18\x04 \x01(\bB\x03\xe0A\x03R\ttruncated\x12@\n" +
+	"\arefusal\x18\x05 \x01(\v2!.genway.admin.v1.ExplainedRefusalB\x03\xe0A\x03R\arefusal\x12\x1b\n" +
+	"\x06stream\x18\x06 \x01(\bB\x03\xe0A\x03R\x06stream\x12(\n" +
+	"\rupstream_body\x18\a \x01(\fB\x03\xe0A\x03R\fupstreamBody\x12,\n" +
+	"\x0fupstream_events\x18\b \x01(\x05B\x03\xe0A\x03R\x0eupstreamEvents\x12(\n" +
+	"\rcaller_events\x18\t \x01(\x05B\x03\xe0A\x03R\fcallerEvents*\x91\x01\n" +
 	"\x04Fate\x12\x14\n" +
 	"\x10FATE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tFATE_KEPT\x10\x01\x12\x0f\n" +

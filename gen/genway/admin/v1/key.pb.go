@@ -29,10 +29,13 @@ const (
 type Group int32
 
 const (
+	// Not set: of a filter, all groups; of a key, an error.
 	Group_GROUP_UNSPECIFIED Group = 0
 	// Chat completions, responses and images.
-	Group_GROUP_CHAT             Group = 1
-	Group_GROUP_MESSAGES         Group = 2
+	Group_GROUP_CHAT Group = 1
+	// The protocol messages.
+	Group_GROUP_MESSAGES Group = 2
+	// The protocol generate_content.
 	Group_GROUP_GENERATE_CONTENT Group = 3
 	// Direct calls of genway.v1.Generation.
 	Group_GROUP_INTERNAL Group = 4
@@ -91,10 +94,13 @@ func (Group) EnumDescriptor() ([]byte, []int) {
 type KeyState int32
 
 const (
+	// Never sent.
 	KeyState_KEY_STATE_UNSPECIFIED KeyState = 0
-	KeyState_KEY_STATE_LIVE        KeyState = 1
+	// The key is good.
+	KeyState_KEY_STATE_LIVE KeyState = 1
 	// Its expire_time has come.
 	KeyState_KEY_STATE_EXPIRED KeyState = 2
+	// The key was revoked, for good.
 	KeyState_KEY_STATE_REVOKED KeyState = 3
 )
 
@@ -146,6 +152,7 @@ func (KeyState) EnumDescriptor() ([]byte, []int) {
 type Priority int32
 
 const (
+	// Not set: PRIORITY_INTERACTIVE.
 	Priority_PRIORITY_UNSPECIFIED Priority = 0
 	// Somebody waits for the answer.
 	Priority_PRIORITY_INTERACTIVE Priority = 1
@@ -198,9 +205,12 @@ func (Priority) EnumDescriptor() ([]byte, []int) {
 type Period int32
 
 const (
+	// Not set: an error in a budget, and absent in what has no period.
 	Period_PERIOD_UNSPECIFIED Period = 0
-	Period_PERIOD_DAY         Period = 1
-	Period_PERIOD_MONTH       Period = 2
+	// A day of UTC, from midnight.
+	Period_PERIOD_DAY Period = 1
+	// A month of UTC, from the first at midnight.
+	Period_PERIOD_MONTH Period = 2
 )
 
 // Enum value maps for Period.
@@ -248,16 +258,20 @@ func (Period) EnumDescriptor() ([]byte, []int) {
 type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the key in logs, rows and errors: key_ and 12 letters or digits.
-	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Group      Group                  `protobuf:"varint,2,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
-	Settings   *KeySettings           `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The protocols that the key serves.
+	Group Group `protobuf:"varint,2,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
+	// What an operator decides of the key.
+	Settings *KeySettings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
+	// When the key was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When it was revoked; absent is not.
 	RevokeTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=revoke_time,json=revokeTime,proto3" json:"revoke_time,omitempty"`
 	// Its secrets: one, and after a rotation the one before it as well. The newest
 	// first.
-	Secrets       []*Secret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
-	State         KeyState  `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
+	Secrets []*Secret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	// Whether the key is good at the time of the answer.
+	State         KeyState `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -343,7 +357,8 @@ func (x *Key) GetState() KeyState {
 
 // Secret is one way to show a key. No answer has it or its hash.
 type Secret struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the secret was made.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When it ends behind its successor; absent leaves that to the key.
 	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
@@ -418,7 +433,8 @@ type KeySettings struct {
 	// ("10.0.0.0/8", "2001:db8::/32"). Empty is anywhere. At most 256. Answers have
 	// blocks alone.
 	Addresses []string `protobuf:"bytes,6,rep,name=addresses,proto3" json:"addresses,omitempty"`
-	Limits    *Limits  `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
+	// What the key is held to; absent is no bound.
+	Limits *Limits `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
 	// Refuse a request that would lose a member on its way to an upstream of another
 	// protocol, instead of naming the loss in the answer.
 	Strict bool `protobuf:"varint,8,opt,name=strict,proto3" json:"strict,omitempty"`
@@ -717,7 +733,8 @@ func (x *Limits) GetBudgets() []*Budget {
 type Budget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In nano-dollars: 1,000,000,000 is a dollar. Above 0.
-	NanoDollars   int64  `protobuf:"varint,1,opt,name=nano_dollars,json=nanoDollars,proto3" json:"nano_dollars,omitempty"`
+	NanoDollars int64 `protobuf:"varint,1,opt,name=nano_dollars,json=nanoDollars,proto3" json:"nano_dollars,omitempty"`
+	// The span within which the money may be spent.
 	Period        Period `protobuf:"varint,2,opt,name=period,proto3,enum=genway.admin.v1.Period" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -777,7 +794,8 @@ type CreateKeyRequest struct {
 	// The id of the key, key_ and 12 letters or digits, and the SHA-256 of its secret, gwk_ and the 36 characters behind
 	// it: both or none of them. A caller draws them itself in order to store the secret before the key exists, since a
 	// secret that was not stored is lost. Absent: the service draws them.
-	KeyId         string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The SHA-256 of the secret, of 32 bytes, together with key_id; empty otherwise.
 	SecretSha256  []byte `protobuf:"bytes,4,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -844,7 +862,8 @@ func (x *CreateKeyRequest) GetSecretSha256() []byte {
 // CreateKeyResponse is the key that was made.
 type CreateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Key   *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The key as it was made.
+	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// What callers show. It is in this answer alone: only its hash is kept. Empty if the request has secret_sha256.
 	RawKey        string `protobuf:"bytes,2,opt,name=raw_key,json=rawKey,proto3" json:"raw_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -944,8 +963,9 @@ func (x *GetKeyRequest) GetKey() string {
 
 // GetKeyResponse is that key.
 type GetKeyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key.
+	Key           *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1072,7 +1092,8 @@ func (x *ListKeysRequest) GetLive() bool {
 // ListKeysResponse is a page of keys, the oldest first.
 type ListKeysResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Keys  []*Key                 `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// The keys, at most page_size.
+	Keys []*Key `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1191,8 +1212,9 @@ func (x *UpdateKeyRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 
 // UpdateKeyResponse is the key as it is now.
 type UpdateKeyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key as it is now.
+	Key           *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1311,7 +1333,8 @@ func (x *RotateKeyRequest) GetValidateOnly() bool {
 // RotateKeyResponse is the key with its new secret.
 type RotateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Key   *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The key with its secrets.
+	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// What callers show from now on. It is in this answer alone. Empty if the request has secret_sha256.
 	RawKey        string `protobuf:"bytes,2,opt,name=raw_key,json=rawKey,proto3" json:"raw_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1410,8 +1433,9 @@ func (x *RevokeKeyRequest) GetKey() string {
 
 // RevokeKeyResponse is the revoked key.
 type RevokeKeyResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The revoked key.
+	Key           *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1512,8 +1536,9 @@ func (x *ImportKeysRequest) GetValidateOnly() bool {
 
 // ImportKeysResponse is the keys that were made, in the order of the request.
 type ImportKeysResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Keys          []*CreateKeyResponse   `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The keys, in the order of the request.
+	Keys          []*CreateKeyResponse `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1559,103 +1584,103 @@ var File_genway_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf4\x02\n" +
+	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfe\x02\n" +
 	"\x03Key\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12,\n" +
-	"\x05group\x18\x02 \x01(\x0e2\x16.genway.admin.v1.GroupR\x05group\x128\n" +
-	"\bsettings\x18\x03 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12@\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x121\n" +
+	"\x05group\x18\x02 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x03R\x05group\x12=\n" +
+	"\bsettings\x18\x03 \x01(\v2\x1c.genway.admin.v1.KeySettingsB\x03\xe0A\x03R\bsettings\x12@\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vrevoke_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"revokeTime\x126\n" +
 	"\asecrets\x18\x06 \x03(\v2\x17.genway.admin.v1.SecretB\x03\xe0A\x03R\asecrets\x124\n" +
-	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\"\x82\x01\n" +
-	"\x06Secret\x12;\n" +
-	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12;\n" +
-	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\xc5\x04\n" +
-	"\vKeySettings\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05owner\x18\x02 \x01(\tR\x05owner\x12@\n" +
-	"\x06labels\x18\x03 \x03(\v2(.genway.admin.v1.KeySettings.LabelsEntryR\x06labels\x12;\n" +
-	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\x12\x16\n" +
-	"\x06models\x18\x05 \x03(\tR\x06models\x12\x1c\n" +
-	"\taddresses\x18\x06 \x03(\tR\taddresses\x12/\n" +
-	"\x06limits\x18\a \x01(\v2\x17.genway.admin.v1.LimitsR\x06limits\x12\x16\n" +
-	"\x06strict\x18\b \x01(\bR\x06strict\x12\"\n" +
-	"\fcertificates\x18\t \x03(\tR\fcertificates\x125\n" +
+	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\"\x8c\x01\n" +
+	"\x06Secret\x12@\n" +
+	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12@\n" +
+	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"expireTime\"\x86\x05\n" +
+	"\vKeySettings\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x01R\x04name\x12\x19\n" +
+	"\x05owner\x18\x02 \x01(\tB\x03\xe0A\x01R\x05owner\x12E\n" +
+	"\x06labels\x18\x03 \x03(\v2(.genway.admin.v1.KeySettings.LabelsEntryB\x03\xe0A\x01R\x06labels\x12@\n" +
+	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\n" +
+	"expireTime\x12\x1b\n" +
+	"\x06models\x18\x05 \x03(\tB\x03\xe0A\x01R\x06models\x12!\n" +
+	"\taddresses\x18\x06 \x03(\tB\x03\xe0A\x01R\taddresses\x124\n" +
+	"\x06limits\x18\a \x01(\v2\x17.genway.admin.v1.LimitsB\x03\xe0A\x01R\x06limits\x12\x1b\n" +
+	"\x06strict\x18\b \x01(\bB\x03\xe0A\x01R\x06strict\x12'\n" +
+	"\fcertificates\x18\t \x03(\tB\x03\xe0A\x01R\fcertificates\x12:\n" +
 	"\bpriority\x18\n" +
-	" \x01(\x0e2\x19.genway.admin.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\tread_only\x18\v \x01(\bR\breadOnly\x126\n" +
-	"\acapture\x18\f \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\acapture\x12#\n" +
-	"\rread_captures\x18\r \x01(\bR\freadCaptures\x1a9\n" +
+	" \x01(\x0e2\x19.genway.admin.v1.PriorityB\x03\xe0A\x01R\bpriority\x12 \n" +
+	"\tread_only\x18\v \x01(\bB\x03\xe0A\x01R\breadOnly\x12;\n" +
+	"\acapture\x18\f \x01(\v2\x1c.genway.admin.v1.CaptureRuleB\x03\xe0A\x01R\acapture\x12(\n" +
+	"\rread_captures\x18\r \x01(\bB\x03\xe0A\x01R\freadCaptures\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x99\x01\n" +
-	"\vCaptureRule\x12\x19\n" +
-	"\x05share\x18\x01 \x01(\x01H\x00R\x05share\x88\x01\x01\x12\x1b\n" +
-	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12\x16\n" +
-	"\x06redact\x18\x03 \x03(\tR\x06redact\x120\n" +
-	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05untilB\b\n" +
-	"\x06_share\"\xb7\x01\n" +
-	"\x06Limits\x12.\n" +
-	"\x13requests_per_minute\x18\x01 \x01(\x03R\x11requestsPerMinute\x12*\n" +
-	"\x11tokens_per_minute\x18\x02 \x01(\x03R\x0ftokensPerMinute\x12\x1e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xad\x01\n" +
+	"\vCaptureRule\x12\x1e\n" +
+	"\x05share\x18\x01 \x01(\x01B\x03\xe0A\x01H\x00R\x05share\x88\x01\x01\x12 \n" +
+	"\tmax_bytes\x18\x02 \x01(\x03B\x03\xe0A\x01R\bmaxBytes\x12\x1b\n" +
+	"\x06redact\x18\x03 \x03(\tB\x03\xe0A\x01R\x06redact\x125\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x02R\x05untilB\b\n" +
+	"\x06_share\"\xcb\x01\n" +
+	"\x06Limits\x123\n" +
+	"\x13requests_per_minute\x18\x01 \x01(\x03B\x03\xe0A\x01R\x11requestsPerMinute\x12/\n" +
+	"\x11tokens_per_minute\x18\x02 \x01(\x03B\x03\xe0A\x01R\x0ftokensPerMinute\x12#\n" +
 	"\n" +
-	"concurrent\x18\x03 \x01(\x03R\n" +
-	"concurrent\x121\n" +
-	"\abudgets\x18\x04 \x03(\v2\x17.genway.admin.v1.BudgetR\abudgets\"\\\n" +
-	"\x06Budget\x12!\n" +
-	"\fnano_dollars\x18\x01 \x01(\x03R\vnanoDollars\x12/\n" +
-	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\"\xbb\x01\n" +
+	"concurrent\x18\x03 \x01(\x03B\x03\xe0A\x01R\n" +
+	"concurrent\x126\n" +
+	"\abudgets\x18\x04 \x03(\v2\x17.genway.admin.v1.BudgetB\x03\xe0A\x01R\abudgets\"f\n" +
+	"\x06Budget\x12&\n" +
+	"\fnano_dollars\x18\x01 \x01(\x03B\x03\xe0A\x02R\vnanoDollars\x124\n" +
+	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodB\x03\xe0A\x02R\x06period\"\xca\x01\n" +
 	"\x10CreateKeyRequest\x121\n" +
-	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x02R\x05group\x128\n" +
-	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12\x15\n" +
-	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x12#\n" +
-	"\rsecret_sha256\x18\x04 \x01(\fR\fsecretSha256\"T\n" +
-	"\x11CreateKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
-	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"&\n" +
+	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x02R\x05group\x12=\n" +
+	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsB\x03\xe0A\x01R\bsettings\x12\x1a\n" +
+	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x01R\x05keyId\x12(\n" +
+	"\rsecret_sha256\x18\x04 \x01(\fB\x03\xe0A\x01R\fsecretSha256\"^\n" +
+	"\x11CreateKeyResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\x12\x1c\n" +
+	"\araw_key\x18\x02 \x01(\tB\x03\xe0A\x03R\x06rawKey\"&\n" +
 	"\rGetKeyRequest\x12\x15\n" +
-	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"8\n" +
-	"\x0eGetKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\xa5\x01\n" +
-	"\x0fListKeysRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"=\n" +
+	"\x0eGetKeyResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\xbe\x01\n" +
+	"\x0fListKeysRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x14\n" +
-	"\x05owner\x18\x03 \x01(\tR\x05owner\x12,\n" +
-	"\x05group\x18\x04 \x01(\x0e2\x16.genway.admin.v1.GroupR\x05group\x12\x12\n" +
-	"\x04live\x18\x05 \x01(\bR\x04live\"d\n" +
-	"\x10ListKeysResponse\x12(\n" +
-	"\x04keys\x18\x01 \x03(\v2\x14.genway.admin.v1.KeyR\x04keys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa5\x01\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12\x19\n" +
+	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x01R\x05owner\x121\n" +
+	"\x05group\x18\x04 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x01R\x05group\x12\x17\n" +
+	"\x04live\x18\x05 \x01(\bB\x03\xe0A\x01R\x04live\"n\n" +
+	"\x10ListKeysResponse\x12-\n" +
+	"\x04keys\x18\x01 \x03(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x04keys\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xaa\x01\n" +
 	"\x10UpdateKeyRequest\x12\x15\n" +
-	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x128\n" +
-	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12@\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x12=\n" +
+	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsB\x03\xe0A\x01R\bsettings\x12@\n" +
 	"\vupdate_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
-	"updateMask\";\n" +
-	"\x11UpdateKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\xa4\x01\n" +
+	"updateMask\"@\n" +
+	"\x11UpdateKeyResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\xb3\x01\n" +
 	"\x10RotateKeyRequest\x12\x15\n" +
-	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x12/\n" +
-	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12#\n" +
-	"\rsecret_sha256\x18\x03 \x01(\fR\fsecretSha256\x12#\n" +
-	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"T\n" +
-	"\x11RotateKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
-	"\araw_key\x18\x02 \x01(\tR\x06rawKey\")\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x124\n" +
+	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x01R\x05grace\x12(\n" +
+	"\rsecret_sha256\x18\x03 \x01(\fB\x03\xe0A\x01R\fsecretSha256\x12(\n" +
+	"\rvalidate_only\x18\x04 \x01(\bB\x03\xe0A\x01R\fvalidateOnly\"^\n" +
+	"\x11RotateKeyResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\x12\x1c\n" +
+	"\araw_key\x18\x02 \x01(\tB\x03\xe0A\x03R\x06rawKey\")\n" +
 	"\x10RevokeKeyRequest\x12\x15\n" +
-	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\";\n" +
-	"\x11RevokeKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"o\n" +
-	"\x11ImportKeysRequest\x125\n" +
-	"\x04keys\x18\x01 \x03(\v2!.genway.admin.v1.CreateKeyRequestR\x04keys\x12#\n" +
-	"\rvalidate_only\x18\x02 \x01(\bR\fvalidateOnly\"L\n" +
-	"\x12ImportKeysResponse\x126\n" +
-	"\x04keys\x18\x01 \x03(\v2\".genway.admin.v1.CreateKeyResponseR\x04keys*\x83\x01\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"@\n" +
+	"\x11RevokeKeyResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"y\n" +
+	"\x11ImportKeysRequest\x12:\n" +
+	"\x04keys\x18\x01 \x03(\v2!.genway.admin.v1.CreateKeyRequestB\x03\xe0A\x02R\x04keys\x12(\n" +
+	"\rvalidate_only\x18\x02 \x01(\bB\x03\xe0A\x01R\fvalidateOnly\"Q\n" +
+	"\x12ImportKeysResponse\x12;\n" +
+	"\x04keys\x18\x01 \x03(\v2\".genway.admin.v1.CreateKeyResponseB\x03\xe0A\x03R\x04keys*\x83\x01\n" +
 	"\x05Group\x12\x15\n" +
 	"\x11GROUP_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -27,10 +28,13 @@ const (
 type Outcome int32
 
 const (
+	// Never sent.
 	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
 	// It runs.
-	Outcome_OUTCOME_OPEN   Outcome = 1
-	Outcome_OUTCOME_OK     Outcome = 2
+	Outcome_OUTCOME_OPEN Outcome = 1
+	// It was answered in full.
+	Outcome_OUTCOME_OK Outcome = 2
+	// It was refused, or it failed.
 	Outcome_OUTCOME_FAILED Outcome = 3
 	// Its caller disconnected before the answer was complete.
 	Outcome_OUTCOME_CANCELLED Outcome = 4
@@ -93,7 +97,8 @@ type LoggedRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The identifier that the caller sees. Callers may choose it, so several may have one.
 	RequestId string `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	KeyId     string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The id of the key that made it.
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// The key's owner when the request began.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
 	// The caller's protocol: chat_completions, responses, images, messages, generate_content,
@@ -102,14 +107,18 @@ type LoggedRequest struct {
 	// The RPC: GenerateText.
 	Method string `protobuf:"bytes,6,opt,name=method,proto3" json:"method,omitempty"`
 	// The model as the caller named it.
-	Model     string                 `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
+	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
+	// When it began.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	Outcome   Outcome                `protobuf:"varint,9,opt,name=outcome,proto3,enum=genway.admin.v1.Outcome" json:"outcome,omitempty"`
+	// What became of it.
+	Outcome Outcome `protobuf:"varint,9,opt,name=outcome,proto3,enum=genway.admin.v1.Outcome" json:"outcome,omitempty"`
 	// The fault's, of failed and cancelled requests: rate_limited, and its reason.
-	Kind   string `protobuf:"bytes,10,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,10,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The fault's reason, as in genway.v1.ErrorDetail; empty without a fault.
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The pattern of the route taken, and the upstream that answered or failed last.
-	Route    string `protobuf:"bytes,12,opt,name=route,proto3" json:"route,omitempty"`
+	Route string `protobuf:"bytes,12,opt,name=route,proto3" json:"route,omitempty"`
+	// The upstream that answered or failed last; empty where none was called.
 	Upstream string `protobuf:"bytes,13,opt,name=upstream,proto3" json:"upstream,omitempty"`
 	// The protocol of that upstream, in the words of protocol; empty where it is not known:
 	// requests that no upstream saw, and those of releases that did not keep it.
@@ -349,20 +358,26 @@ func (x *LoggedRequest) GetUnpriced() bool {
 
 // RequestCharge is what one model used for a request, and what that cost.
 type RequestCharge struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Upstream string                 `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	Model    string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The upstream's name.
+	Upstream string `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	// The vendor's name of the model.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// What it was used for, in the vendor's words, as compaction or advisor_message; attempt for an attempt that
 	// failed, and empty for the answer.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How it was served, where that is not the vendor's standard.
-	ServiceTier  string        `protobuf:"bytes,4,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
-	Speed        string        `protobuf:"bytes,5,opt,name=speed,proto3" json:"speed,omitempty"`
-	InferenceGeo string        `protobuf:"bytes,6,opt,name=inference_geo,json=inferenceGeo,proto3" json:"inference_geo,omitempty"`
-	Usage        *RequestUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
+	ServiceTier string `protobuf:"bytes,4,opt,name=service_tier,json=serviceTier,proto3" json:"service_tier,omitempty"`
+	// The speed at which it was served, in the vendor's words; empty for the standard.
+	Speed string `protobuf:"bytes,5,opt,name=speed,proto3" json:"speed,omitempty"`
+	// Where the inference ran, in the vendor's words; empty where that is not said.
+	InferenceGeo string `protobuf:"bytes,6,opt,name=inference_geo,json=inferenceGeo,proto3" json:"inference_geo,omitempty"`
+	// What was used.
+	Usage *RequestUsage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Calls by the name of the tool: web_search.
-	ToolCalls       map[string]int64 `protobuf:"bytes,8,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	CostNanoDollars int64            `protobuf:"varint,9,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
+	ToolCalls map[string]int64 `protobuf:"bytes,8,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// In nano-dollars: 1,000,000,000 is a dollar.
+	CostNanoDollars int64 `protobuf:"varint,9,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
 	// The id of the price; empty for none.
 	Price string `protobuf:"bytes,10,opt,name=price,proto3" json:"price,omitempty"`
 	// Whether something of it had no price.
@@ -484,22 +499,32 @@ type RequestUsage struct {
 	// With cached ones.
 	InputTokens int64 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	// With thinking.
-	OutputTokens     int64 `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	CacheReadTokens  int64 `protobuf:"varint,3,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
+	OutputTokens int64 `protobuf:"varint,2,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// Tokens read from a prompt cache. Part of input_tokens.
+	CacheReadTokens int64 `protobuf:"varint,3,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
+	// Tokens written to a prompt cache, of every lifetime together. Part of input_tokens.
 	CacheWriteTokens int64 `protobuf:"varint,4,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3" json:"cache_write_tokens,omitempty"`
 	// Parts of cache_write_tokens, as cache_write_30m_tokens and cache_write_12h_tokens are.
 	CacheWrite_1HTokens int64 `protobuf:"varint,5,opt,name=cache_write_1h_tokens,json=cacheWrite1hTokens,proto3" json:"cache_write_1h_tokens,omitempty"`
-	ThinkingTokens      int64 `protobuf:"varint,6,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
-	InputImageTokens    int64 `protobuf:"varint,7,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
-	InputAudioTokens    int64 `protobuf:"varint,8,opt,name=input_audio_tokens,json=inputAudioTokens,proto3" json:"input_audio_tokens,omitempty"`
-	OutputImageTokens   int64 `protobuf:"varint,9,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
-	OutputAudioTokens   int64 `protobuf:"varint,10,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
-	Images              int64 `protobuf:"varint,11,opt,name=images,proto3" json:"images,omitempty"`
+	// Part of output_tokens.
+	ThinkingTokens int64 `protobuf:"varint,6,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
+	// Part of input_tokens.
+	InputImageTokens int64 `protobuf:"varint,7,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
+	// Part of input_tokens.
+	InputAudioTokens int64 `protobuf:"varint,8,opt,name=input_audio_tokens,json=inputAudioTokens,proto3" json:"input_audio_tokens,omitempty"`
+	// Part of output_tokens.
+	OutputImageTokens int64 `protobuf:"varint,9,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
+	// Part of output_tokens.
+	OutputAudioTokens int64 `protobuf:"varint,10,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
+	// The number of images that were produced.
+	Images int64 `protobuf:"varint,11,opt,name=images,proto3" json:"images,omitempty"`
 	// Where the figures are from: empty for the upstream's report, "estimated" where it reported
 	// none or its answer broke off before, "rejected" where its figures cannot be true.
-	Source               string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
-	CacheWrite_30MTokens int64  `protobuf:"varint,13,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
-	CacheWrite_12HTokens int64  `protobuf:"varint,14,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
+	Source string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
+	// Tokens written to a cache that keeps them for 30 minutes. Part of cache_write_tokens.
+	CacheWrite_30MTokens int64 `protobuf:"varint,13,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
+	// Tokens written to a cache that keeps them for 12 hours. Part of cache_write_tokens.
+	CacheWrite_12HTokens int64 `protobuf:"varint,14,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
 	// Calls of hosted tools that the vendor bills by the call.
 	ToolCalls     int64 `protobuf:"varint,15,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -647,23 +672,33 @@ type RequestFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only those that began at that moment or later, and before that moment.
 	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
+	// Only those that began before that moment; absent is all.
 	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
 	// Only those of one of these outcomes.
 	Outcomes []Outcome `protobuf:"varint,3,rep,packed,name=outcomes,proto3,enum=genway.admin.v1.Outcome" json:"outcomes,omitempty"`
 	// The caller's protocol, and that of the upstream, in the words of LoggedRequest.
-	Protocol         string `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	Protocol string `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// Only those of upstreams of that protocol, in the words of LoggedRequest; empty is all.
 	UpstreamProtocol string `protobuf:"bytes,5,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
 	// The model as the caller named it, and the one that answered.
-	Model       string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
+	// Only those that this model answered; empty is all.
 	ServedModel string `protobuf:"bytes,7,opt,name=served_model,json=servedModel,proto3" json:"served_model,omitempty"`
-	KeyId       string `protobuf:"bytes,8,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	Owner       string `protobuf:"bytes,9,opt,name=owner,proto3" json:"owner,omitempty"`
-	Route       string `protobuf:"bytes,10,opt,name=route,proto3" json:"route,omitempty"`
-	Upstream    string `protobuf:"bytes,11,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	RequestId   string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	TraceId     string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// Only those of that key, by its id; empty is all.
+	KeyId string `protobuf:"bytes,8,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// Only those of keys of that owner; empty is all.
+	Owner string `protobuf:"bytes,9,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Only those of the route with that pattern; empty is all.
+	Route string `protobuf:"bytes,10,opt,name=route,proto3" json:"route,omitempty"`
+	// Only those of that upstream; empty is all.
+	Upstream string `protobuf:"bytes,11,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	// Only those with that identifier of the caller; empty is all.
+	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Only those of that trace, of 32 hexadecimal digits; empty is all.
+	TraceId string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	// The fault's kind and its reason.
-	Kind   string `protobuf:"bytes,14,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,14,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Only those with that reason of a fault; empty is all.
 	Reason string `protobuf:"bytes,15,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Only those that lost a member.
 	Lost bool `protobuf:"varint,16,opt,name=lost,proto3" json:"lost,omitempty"`
@@ -837,7 +872,8 @@ type ListRequestsRequest struct {
 	// Most requests in one page: up to 1000; 0 is 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Where the last page ended, with the same filter; empty is the newest.
-	PageToken     string         `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Which requests; absent is all.
 	Filter        *RequestFilter `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -898,8 +934,9 @@ func (x *ListRequestsRequest) GetFilter() *RequestFilter {
 // the ledger: one of a filter that few requests match may have fewer requests than were asked
 // for, or none, and a next_page_token all the same.
 type ListRequestsResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Requests []*LoggedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The requests, at most page_size.
+	Requests []*LoggedRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How far back the ledger was read: no request of the filter that began later is on a
@@ -1017,8 +1054,9 @@ func (x *GetRequestRequest) GetId() string {
 
 // GetRequestResponse is that request and what is known of it.
 type GetRequestResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Request *LoggedRequest         `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The request.
+	Request *LoggedRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// Absent for a request that is open, was interrupted, or is of a release that did not keep it.
 	Timeline *RequestTimeline `protobuf:"bytes,2,opt,name=timeline,proto3" json:"timeline,omitempty"`
 	// The price that made its cost; absent where there is none, or the prices in force no longer
@@ -1118,10 +1156,12 @@ type RequestTimeline struct {
 	Settled *durationpb.Duration `protobuf:"bytes,3,opt,name=settled,proto3" json:"settled,omitempty"`
 	// When its limits were asked, within the admission, and answered; absent where none applies.
 	LimitsBegin *durationpb.Duration `protobuf:"bytes,4,opt,name=limits_begin,json=limitsBegin,proto3" json:"limits_begin,omitempty"`
-	LimitsEnd   *durationpb.Duration `protobuf:"bytes,5,opt,name=limits_end,json=limitsEnd,proto3" json:"limits_end,omitempty"`
+	// When its limits had answered.
+	LimitsEnd *durationpb.Duration `protobuf:"bytes,5,opt,name=limits_end,json=limitsEnd,proto3" json:"limits_end,omitempty"`
 	// When the route and its targets were looked for, and chosen. This and the limits are absent from
 	// what older versions recorded.
-	RouteBegin    *durationpb.Duration `protobuf:"bytes,6,opt,name=route_begin,json=routeBegin,proto3" json:"route_begin,omitempty"`
+	RouteBegin *durationpb.Duration `protobuf:"bytes,6,opt,name=route_begin,json=routeBegin,proto3" json:"route_begin,omitempty"`
+	// When the route and its targets were chosen.
 	RouteEnd      *durationpb.Duration `protobuf:"bytes,7,opt,name=route_end,json=routeEnd,proto3" json:"route_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1208,8 +1248,9 @@ func (x *RequestTimeline) GetRouteEnd() *durationpb.Duration {
 
 // RequestAttempt is one attempt at a target, with its retries.
 type RequestAttempt struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Upstream string                 `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The upstream's name.
+	Upstream string `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
 	// The upstream's protocol, in the words of LoggedRequest.
 	Protocol string `protobuf:"bytes,2,opt,name=protocol,proto3" json:"protocol,omitempty"`
 	// What the upstream was asked for.
@@ -1217,18 +1258,24 @@ type RequestAttempt struct {
 	// When it began; when a connection was there, and the head of the answer, of its last call;
 	// when the first bytes of content came, and when they were sent on; when it ended. Absent
 	// for what did not happen, or is not known of an upstream of that kind.
-	Begin      *durationpb.Duration `protobuf:"bytes,4,opt,name=begin,proto3" json:"begin,omitempty"`
-	Connected  *durationpb.Duration `protobuf:"bytes,5,opt,name=connected,proto3" json:"connected,omitempty"`
-	Headers    *durationpb.Duration `protobuf:"bytes,6,opt,name=headers,proto3" json:"headers,omitempty"`
+	Begin *durationpb.Duration `protobuf:"bytes,4,opt,name=begin,proto3" json:"begin,omitempty"`
+	// When a connection was there.
+	Connected *durationpb.Duration `protobuf:"bytes,5,opt,name=connected,proto3" json:"connected,omitempty"`
+	// When the head of the answer was there.
+	Headers *durationpb.Duration `protobuf:"bytes,6,opt,name=headers,proto3" json:"headers,omitempty"`
+	// When the first bytes of content came.
 	FirstEvent *durationpb.Duration `protobuf:"bytes,7,opt,name=first_event,json=firstEvent,proto3" json:"first_event,omitempty"`
-	Released   *durationpb.Duration `protobuf:"bytes,8,opt,name=released,proto3" json:"released,omitempty"`
-	End        *durationpb.Duration `protobuf:"bytes,9,opt,name=end,proto3" json:"end,omitempty"`
+	// When the first bytes of content were sent on.
+	Released *durationpb.Duration `protobuf:"bytes,8,opt,name=released,proto3" json:"released,omitempty"`
+	// When it ended.
+	End *durationpb.Duration `protobuf:"bytes,9,opt,name=end,proto3" json:"end,omitempty"`
 	// How often the upstream was called.
 	Calls int64 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
 	// The HTTP status of the last call; 0 for none.
 	HttpStatus int32 `protobuf:"varint,11,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
 	// Why it failed, and so why the request moved on to the next or ended; empty for success.
-	Kind          string `protobuf:"bytes,12,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,12,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The fault's reason; empty for success.
 	Reason        string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1459,8 +1506,9 @@ func (x *WatchRequestsRequest) GetFilter() *RequestFilter {
 // WatchRequestsResponse is requests that have ended on any core of the store, within about two
 // seconds, in no particular order. The stream goes on until the caller ends it.
 type WatchRequestsResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Requests []*LoggedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The requests.
+	Requests []*LoggedRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	// How many requests, of any filter, were left out before these, since they came faster than
 	// they could be read here, or than the caller read. Filters are not applied to them.
 	Dropped int64 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
@@ -1569,8 +1617,9 @@ func (x *GetLimitsRequest) GetKey() string {
 
 // GetLimitsResponse is the limits that hold for the key, those of its owner included.
 type GetLimitsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Gauges        []*LimitGauge          `protobuf:"bytes,1,rep,name=gauges,proto3" json:"gauges,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limits; empty where there are none.
+	Gauges        []*LimitGauge `protobuf:"bytes,1,rep,name=gauges,proto3" json:"gauges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1631,7 +1680,8 @@ type LimitGauge struct {
 	Used *int64 `protobuf:"varint,5,opt,name=used,proto3,oneof" json:"used,omitempty"`
 	// Of a budget: when the period ends, and when the budget will be spent at the rate of the
 	// period so far; absent where it is spent already, or will not be within the period.
-	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	ResetTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	// When the budget will be spent at the rate of the period so far.
 	SpentTime     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=spent_time,json=spentTime,proto3" json:"spent_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1720,178 +1770,178 @@ var File_genway_admin_v1_request_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x06\n" +
-	"\rLoggedRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
+	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\a\n" +
+	"\rLoggedRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12\"\n" +
 	"\n" +
-	"request_id\x18\x02 \x01(\tR\trequestId\x12\x15\n" +
-	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x12\x14\n" +
-	"\x05owner\x18\x04 \x01(\tR\x05owner\x12\x1a\n" +
-	"\bprotocol\x18\x05 \x01(\tR\bprotocol\x12\x16\n" +
-	"\x06method\x18\x06 \x01(\tR\x06method\x12\x14\n" +
-	"\x05model\x18\a \x01(\tR\x05model\x129\n" +
+	"request_id\x18\x02 \x01(\tB\x03\xe0A\x01R\trequestId\x12\x1a\n" +
+	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x01R\x05keyId\x12\x19\n" +
+	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x01R\x05owner\x12\x1f\n" +
+	"\bprotocol\x18\x05 \x01(\tB\x03\xe0A\x01R\bprotocol\x12\x1b\n" +
+	"\x06method\x18\x06 \x01(\tB\x03\xe0A\x01R\x06method\x12\x19\n" +
+	"\x05model\x18\a \x01(\tB\x03\xe0A\x01R\x05model\x12>\n" +
 	"\n" +
-	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x122\n" +
-	"\aoutcome\x18\t \x01(\x0e2\x18.genway.admin.v1.OutcomeR\aoutcome\x12\x12\n" +
+	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\tstartTime\x127\n" +
+	"\aoutcome\x18\t \x01(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x01R\aoutcome\x12\x17\n" +
 	"\x04kind\x18\n" +
-	" \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\v \x01(\tR\x06reason\x12\x14\n" +
-	"\x05route\x18\f \x01(\tR\x05route\x12\x1a\n" +
-	"\bupstream\x18\r \x01(\tR\bupstream\x12+\n" +
-	"\x11upstream_protocol\x18\x0e \x01(\tR\x10upstreamProtocol\x12\x1a\n" +
-	"\battempts\x18\x0f \x01(\x03R\battempts\x12!\n" +
-	"\fserved_model\x18\x10 \x01(\tR\vservedModel\x123\n" +
-	"\x05usage\x18\x11 \x01(\v2\x1d.genway.admin.v1.RequestUsageR\x05usage\x12*\n" +
-	"\x11cost_nano_dollars\x18\x12 \x01(\x03R\x0fcostNanoDollars\x12\x14\n" +
-	"\x05price\x18\x13 \x01(\tR\x05price\x125\n" +
-	"\bduration\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\bduration\x12:\n" +
-	"\vfirst_event\x18\x15 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"firstEvent\x12\x16\n" +
-	"\x06losses\x18\x16 \x03(\tR\x06losses\x12\x19\n" +
-	"\btrace_id\x18\x17 \x01(\tR\atraceId\x128\n" +
-	"\acharges\x18\x18 \x03(\v2\x1e.genway.admin.v1.RequestChargeR\acharges\x12\x1a\n" +
-	"\bunpriced\x18\x19 \x01(\bR\bunpriced\"\xd2\x03\n" +
-	"\rRequestCharge\x12\x1a\n" +
-	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12!\n" +
-	"\fservice_tier\x18\x04 \x01(\tR\vserviceTier\x12\x14\n" +
-	"\x05speed\x18\x05 \x01(\tR\x05speed\x12#\n" +
-	"\rinference_geo\x18\x06 \x01(\tR\finferenceGeo\x123\n" +
-	"\x05usage\x18\a \x01(\v2\x1d.genway.admin.v1.RequestUsageR\x05usage\x12L\n" +
+	" \x01(\tB\x03\xe0A\x01R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\v \x01(\tB\x03\xe0A\x01R\x06reason\x12\x19\n" +
+	"\x05route\x18\f \x01(\tB\x03\xe0A\x01R\x05route\x12\x1f\n" +
+	"\bupstream\x18\r \x01(\tB\x03\xe0A\x01R\bupstream\x120\n" +
+	"\x11upstream_protocol\x18\x0e \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x1f\n" +
+	"\battempts\x18\x0f \x01(\x03B\x03\xe0A\x01R\battempts\x12&\n" +
+	"\fserved_model\x18\x10 \x01(\tB\x03\xe0A\x01R\vservedModel\x128\n" +
+	"\x05usage\x18\x11 \x01(\v2\x1d.genway.admin.v1.RequestUsageB\x03\xe0A\x01R\x05usage\x12/\n" +
+	"\x11cost_nano_dollars\x18\x12 \x01(\x03B\x03\xe0A\x01R\x0fcostNanoDollars\x12\x19\n" +
+	"\x05price\x18\x13 \x01(\tB\x03\xe0A\x01R\x05price\x12:\n" +
+	"\bduration\x18\x14 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x01R\bduration\x12?\n" +
+	"\vfirst_event\x18\x15 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x01R\n" +
+	"firstEvent\x12\x1b\n" +
+	"\x06losses\x18\x16 \x03(\tB\x03\xe0A\x01R\x06losses\x12\x1e\n" +
+	"\btrace_id\x18\x17 \x01(\tB\x03\xe0A\x01R\atraceId\x12=\n" +
+	"\acharges\x18\x18 \x03(\v2\x1e.genway.admin.v1.RequestChargeB\x03\xe0A\x01R\acharges\x12\x1f\n" +
+	"\bunpriced\x18\x19 \x01(\bB\x03\xe0A\x01R\bunpriced\"\x89\x04\n" +
+	"\rRequestCharge\x12\x1f\n" +
+	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x19\n" +
+	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
+	"\x04kind\x18\x03 \x01(\tB\x03\xe0A\x03R\x04kind\x12&\n" +
+	"\fservice_tier\x18\x04 \x01(\tB\x03\xe0A\x03R\vserviceTier\x12\x19\n" +
+	"\x05speed\x18\x05 \x01(\tB\x03\xe0A\x03R\x05speed\x12(\n" +
+	"\rinference_geo\x18\x06 \x01(\tB\x03\xe0A\x03R\finferenceGeo\x128\n" +
+	"\x05usage\x18\a \x01(\v2\x1d.genway.admin.v1.RequestUsageB\x03\xe0A\x03R\x05usage\x12Q\n" +
 	"\n" +
-	"tool_calls\x18\b \x03(\v2-.genway.admin.v1.RequestCharge.ToolCallsEntryR\ttoolCalls\x12*\n" +
-	"\x11cost_nano_dollars\x18\t \x01(\x03R\x0fcostNanoDollars\x12\x14\n" +
+	"tool_calls\x18\b \x03(\v2-.genway.admin.v1.RequestCharge.ToolCallsEntryB\x03\xe0A\x03R\ttoolCalls\x12/\n" +
+	"\x11cost_nano_dollars\x18\t \x01(\x03B\x03\xe0A\x03R\x0fcostNanoDollars\x12\x19\n" +
 	"\x05price\x18\n" +
-	" \x01(\tR\x05price\x12\x1a\n" +
-	"\bunpriced\x18\v \x01(\bR\bunpriced\x1a<\n" +
+	" \x01(\tB\x03\xe0A\x03R\x05price\x12\x1f\n" +
+	"\bunpriced\x18\v \x01(\bB\x03\xe0A\x03R\bunpriced\x1a<\n" +
 	"\x0eToolCallsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x81\x05\n" +
-	"\fRequestUsage\x12!\n" +
-	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\x02 \x01(\x03R\foutputTokens\x12*\n" +
-	"\x11cache_read_tokens\x18\x03 \x01(\x03R\x0fcacheReadTokens\x12,\n" +
-	"\x12cache_write_tokens\x18\x04 \x01(\x03R\x10cacheWriteTokens\x121\n" +
-	"\x15cache_write_1h_tokens\x18\x05 \x01(\x03R\x12cacheWrite1hTokens\x12'\n" +
-	"\x0fthinking_tokens\x18\x06 \x01(\x03R\x0ethinkingTokens\x12,\n" +
-	"\x12input_image_tokens\x18\a \x01(\x03R\x10inputImageTokens\x12,\n" +
-	"\x12input_audio_tokens\x18\b \x01(\x03R\x10inputAudioTokens\x12.\n" +
-	"\x13output_image_tokens\x18\t \x01(\x03R\x11outputImageTokens\x12.\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xcc\x05\n" +
+	"\fRequestUsage\x12&\n" +
+	"\finput_tokens\x18\x01 \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
+	"\routput_tokens\x18\x02 \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12/\n" +
+	"\x11cache_read_tokens\x18\x03 \x01(\x03B\x03\xe0A\x03R\x0fcacheReadTokens\x121\n" +
+	"\x12cache_write_tokens\x18\x04 \x01(\x03B\x03\xe0A\x03R\x10cacheWriteTokens\x126\n" +
+	"\x15cache_write_1h_tokens\x18\x05 \x01(\x03B\x03\xe0A\x03R\x12cacheWrite1hTokens\x12,\n" +
+	"\x0fthinking_tokens\x18\x06 \x01(\x03B\x03\xe0A\x03R\x0ethinkingTokens\x121\n" +
+	"\x12input_image_tokens\x18\a \x01(\x03B\x03\xe0A\x03R\x10inputImageTokens\x121\n" +
+	"\x12input_audio_tokens\x18\b \x01(\x03B\x03\xe0A\x03R\x10inputAudioTokens\x123\n" +
+	"\x13output_image_tokens\x18\t \x01(\x03B\x03\xe0A\x03R\x11outputImageTokens\x123\n" +
 	"\x13output_audio_tokens\x18\n" +
-	" \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
-	"\x06images\x18\v \x01(\x03R\x06images\x12\x16\n" +
-	"\x06source\x18\f \x01(\tR\x06source\x123\n" +
-	"\x16cache_write_30m_tokens\x18\r \x01(\x03R\x13cacheWrite30mTokens\x123\n" +
-	"\x16cache_write_12h_tokens\x18\x0e \x01(\x03R\x13cacheWrite12hTokens\x12\x1d\n" +
+	" \x01(\x03B\x03\xe0A\x03R\x11outputAudioTokens\x12\x1b\n" +
+	"\x06images\x18\v \x01(\x03B\x03\xe0A\x03R\x06images\x12\x1b\n" +
+	"\x06source\x18\f \x01(\tB\x03\xe0A\x03R\x06source\x128\n" +
+	"\x16cache_write_30m_tokens\x18\r \x01(\x03B\x03\xe0A\x03R\x13cacheWrite30mTokens\x128\n" +
+	"\x16cache_write_12h_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03R\x13cacheWrite12hTokens\x12\"\n" +
 	"\n" +
-	"tool_calls\x18\x0f \x01(\x03R\ttoolCalls\"\xc1\x04\n" +
-	"\rRequestFilter\x120\n" +
-	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x124\n" +
-	"\boutcomes\x18\x03 \x03(\x0e2\x18.genway.admin.v1.OutcomeR\boutcomes\x12\x1a\n" +
-	"\bprotocol\x18\x04 \x01(\tR\bprotocol\x12+\n" +
-	"\x11upstream_protocol\x18\x05 \x01(\tR\x10upstreamProtocol\x12\x14\n" +
-	"\x05model\x18\x06 \x01(\tR\x05model\x12!\n" +
-	"\fserved_model\x18\a \x01(\tR\vservedModel\x12\x15\n" +
-	"\x06key_id\x18\b \x01(\tR\x05keyId\x12\x14\n" +
-	"\x05owner\x18\t \x01(\tR\x05owner\x12\x14\n" +
+	"tool_calls\x18\x0f \x01(\x03B\x03\xe0A\x03R\ttoolCalls\"\x9b\x05\n" +
+	"\rRequestFilter\x125\n" +
+	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05since\x125\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05until\x129\n" +
+	"\boutcomes\x18\x03 \x03(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x01R\boutcomes\x12\x1f\n" +
+	"\bprotocol\x18\x04 \x01(\tB\x03\xe0A\x01R\bprotocol\x120\n" +
+	"\x11upstream_protocol\x18\x05 \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x19\n" +
+	"\x05model\x18\x06 \x01(\tB\x03\xe0A\x01R\x05model\x12&\n" +
+	"\fserved_model\x18\a \x01(\tB\x03\xe0A\x01R\vservedModel\x12\x1a\n" +
+	"\x06key_id\x18\b \x01(\tB\x03\xe0A\x01R\x05keyId\x12\x19\n" +
+	"\x05owner\x18\t \x01(\tB\x03\xe0A\x01R\x05owner\x12\x19\n" +
 	"\x05route\x18\n" +
-	" \x01(\tR\x05route\x12\x1a\n" +
-	"\bupstream\x18\v \x01(\tR\bupstream\x12\x1d\n" +
+	" \x01(\tB\x03\xe0A\x01R\x05route\x12\x1f\n" +
+	"\bupstream\x18\v \x01(\tB\x03\xe0A\x01R\bupstream\x12\"\n" +
 	"\n" +
-	"request_id\x18\f \x01(\tR\trequestId\x12\x19\n" +
-	"\btrace_id\x18\r \x01(\tR\atraceId\x12\x12\n" +
-	"\x04kind\x18\x0e \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x0f \x01(\tR\x06reason\x12\x12\n" +
-	"\x04lost\x18\x10 \x01(\bR\x04lost\x12\x18\n" +
-	"\aretried\x18\x11 \x01(\bR\aretried\x12!\n" +
-	"\fwithout_kind\x18\x12 \x01(\bR\vwithoutKind\"\x89\x01\n" +
-	"\x13ListRequestsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"request_id\x18\f \x01(\tB\x03\xe0A\x01R\trequestId\x12\x1e\n" +
+	"\btrace_id\x18\r \x01(\tB\x03\xe0A\x01R\atraceId\x12\x17\n" +
+	"\x04kind\x18\x0e \x01(\tB\x03\xe0A\x01R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\x0f \x01(\tB\x03\xe0A\x01R\x06reason\x12\x17\n" +
+	"\x04lost\x18\x10 \x01(\bB\x03\xe0A\x01R\x04lost\x12\x1d\n" +
+	"\aretried\x18\x11 \x01(\bB\x03\xe0A\x01R\aretried\x12&\n" +
+	"\fwithout_kind\x18\x12 \x01(\bB\x03\xe0A\x01R\vwithoutKind\"\x98\x01\n" +
+	"\x13ListRequestsRequest\x12 \n" +
+	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\x126\n" +
-	"\x06filter\x18\x03 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"\xc4\x02\n" +
-	"\x14ListRequestsResponse\x12:\n" +
-	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\brequests\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
+	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12;\n" +
+	"\x06filter\x18\x03 \x01(\v2\x1e.genway.admin.v1.RequestFilterB\x03\xe0A\x01R\x06filter\"\xd8\x02\n" +
+	"\x14ListRequestsResponse\x12?\n" +
+	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestB\x03\xe0A\x03R\brequests\x12+\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\x12>\n" +
 	"\n" +
-	"read_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\treadUntil\x12P\n" +
-	"\tkey_names\x18\x04 \x03(\v23.genway.admin.v1.ListRequestsResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"read_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\treadUntil\x12U\n" +
+	"\tkey_names\x18\x04 \x03(\v23.genway.admin.v1.ListRequestsResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"#\n" +
-	"\x11GetRequestRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xaa\x03\n" +
-	"\x12GetRequestResponse\x128\n" +
-	"\arequest\x18\x01 \x01(\v2\x1e.genway.admin.v1.LoggedRequestR\arequest\x12<\n" +
-	"\btimeline\x18\x02 \x01(\v2 .genway.admin.v1.RequestTimelineR\btimeline\x123\n" +
-	"\x05price\x18\x03 \x01(\v2\x1d.genway.admin.v1.RequestPriceR\x05price\x12>\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"(\n" +
+	"\x11GetRequestRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\xc8\x03\n" +
+	"\x12GetRequestResponse\x12=\n" +
+	"\arequest\x18\x01 \x01(\v2\x1e.genway.admin.v1.LoggedRequestB\x03\xe0A\x03R\arequest\x12A\n" +
+	"\btimeline\x18\x02 \x01(\v2 .genway.admin.v1.RequestTimelineB\x03\xe0A\x03R\btimeline\x128\n" +
+	"\x05price\x18\x03 \x01(\v2\x1d.genway.admin.v1.RequestPriceB\x03\xe0A\x03R\x05price\x12C\n" +
 	"\n" +
-	"neighbours\x18\x04 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\n" +
-	"neighbours\x12\x1a\n" +
-	"\bcaptured\x18\x05 \x01(\bR\bcaptured\x12N\n" +
-	"\tkey_names\x18\x06 \x03(\v21.genway.admin.v1.GetRequestResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"neighbours\x18\x04 \x03(\v2\x1e.genway.admin.v1.LoggedRequestB\x03\xe0A\x03R\n" +
+	"neighbours\x12\x1f\n" +
+	"\bcaptured\x18\x05 \x01(\bB\x03\xe0A\x03R\bcaptured\x12S\n" +
+	"\tkey_names\x18\x06 \x03(\v21.genway.admin.v1.GetRequestResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa6\x03\n" +
-	"\x0fRequestTimeline\x125\n" +
-	"\badmitted\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\badmitted\x12;\n" +
-	"\battempts\x18\x02 \x03(\v2\x1f.genway.admin.v1.RequestAttemptR\battempts\x123\n" +
-	"\asettled\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\asettled\x12<\n" +
-	"\flimits_begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vlimitsBegin\x128\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x03\n" +
+	"\x0fRequestTimeline\x12:\n" +
+	"\badmitted\x18\x01 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\badmitted\x12@\n" +
+	"\battempts\x18\x02 \x03(\v2\x1f.genway.admin.v1.RequestAttemptB\x03\xe0A\x03R\battempts\x128\n" +
+	"\asettled\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\asettled\x12A\n" +
+	"\flimits_begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\vlimitsBegin\x12=\n" +
 	"\n" +
-	"limits_end\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\tlimitsEnd\x12:\n" +
-	"\vroute_begin\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"routeBegin\x126\n" +
-	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationR\brouteEnd\"\x80\x04\n" +
-	"\x0eRequestAttempt\x12\x1a\n" +
-	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x1a\n" +
-	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x14\n" +
-	"\x05model\x18\x03 \x01(\tR\x05model\x12/\n" +
-	"\x05begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05begin\x127\n" +
-	"\tconnected\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\tconnected\x123\n" +
-	"\aheaders\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\aheaders\x12:\n" +
-	"\vfirst_event\x18\a \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"firstEvent\x125\n" +
-	"\breleased\x18\b \x01(\v2\x19.google.protobuf.DurationR\breleased\x12+\n" +
-	"\x03end\x18\t \x01(\v2\x19.google.protobuf.DurationR\x03end\x12\x14\n" +
+	"limits_end\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tlimitsEnd\x12?\n" +
+	"\vroute_begin\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\n" +
+	"routeBegin\x12;\n" +
+	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\brouteEnd\"\xc1\x04\n" +
+	"\x0eRequestAttempt\x12\x1f\n" +
+	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x1f\n" +
+	"\bprotocol\x18\x02 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x19\n" +
+	"\x05model\x18\x03 \x01(\tB\x03\xe0A\x03R\x05model\x124\n" +
+	"\x05begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x05begin\x12<\n" +
+	"\tconnected\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tconnected\x128\n" +
+	"\aheaders\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\aheaders\x12?\n" +
+	"\vfirst_event\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\n" +
+	"firstEvent\x12:\n" +
+	"\breleased\x18\b \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\breleased\x120\n" +
+	"\x03end\x18\t \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x03end\x12\x19\n" +
 	"\x05calls\x18\n" +
-	" \x01(\x03R\x05calls\x12\x1f\n" +
-	"\vhttp_status\x18\v \x01(\x05R\n" +
-	"httpStatus\x12\x12\n" +
-	"\x04kind\x18\f \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\r \x01(\tR\x06reason\"\xb1\x01\n" +
-	"\fRequestPrice\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12Q\n" +
-	"\fnano_dollars\x18\x02 \x03(\v2..genway.admin.v1.RequestPrice.NanoDollarsEntryR\vnanoDollars\x1a>\n" +
+	" \x01(\x03B\x03\xe0A\x03R\x05calls\x12$\n" +
+	"\vhttp_status\x18\v \x01(\x05B\x03\xe0A\x03R\n" +
+	"httpStatus\x12\x17\n" +
+	"\x04kind\x18\f \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\r \x01(\tB\x03\xe0A\x03R\x06reason\"\xbb\x01\n" +
+	"\fRequestPrice\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12V\n" +
+	"\fnano_dollars\x18\x02 \x03(\v2..genway.admin.v1.RequestPrice.NanoDollarsEntryB\x03\xe0A\x03R\vnanoDollars\x1a>\n" +
 	"\x10NanoDollarsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"N\n" +
-	"\x14WatchRequestsRequest\x126\n" +
-	"\x06filter\x18\x01 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"\xfd\x01\n" +
-	"\x15WatchRequestsResponse\x12:\n" +
-	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\brequests\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x03R\adropped\x12Q\n" +
-	"\tkey_names\x18\x03 \x03(\v24.genway.admin.v1.WatchRequestsResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"S\n" +
+	"\x14WatchRequestsRequest\x12;\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1e.genway.admin.v1.RequestFilterB\x03\xe0A\x01R\x06filter\"\x8c\x02\n" +
+	"\x15WatchRequestsResponse\x12?\n" +
+	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestB\x03\xe0A\x03R\brequests\x12\x1d\n" +
+	"\adropped\x18\x02 \x01(\x03B\x03\xe0A\x03R\adropped\x12V\n" +
+	"\tkey_names\x18\x03 \x03(\v24.genway.admin.v1.WatchRequestsResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"$\n" +
-	"\x10GetLimitsRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\"H\n" +
-	"\x11GetLimitsResponse\x123\n" +
-	"\x06gauges\x18\x01 \x03(\v2\x1b.genway.admin.v1.LimitGaugeR\x06gauges\"\x95\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
+	"\x10GetLimitsRequest\x12\x15\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"M\n" +
+	"\x11GetLimitsResponse\x128\n" +
+	"\x06gauges\x18\x01 \x03(\v2\x1b.genway.admin.v1.LimitGaugeB\x03\xe0A\x03R\x06gauges\"\xb8\x02\n" +
 	"\n" +
-	"LimitGauge\x12\x14\n" +
-	"\x05scope\x18\x01 \x01(\tR\x05scope\x12\x14\n" +
-	"\x05limit\x18\x02 \x01(\tR\x05limit\x12/\n" +
-	"\x06period\x18\x03 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\x12\x12\n" +
-	"\x04most\x18\x04 \x01(\x03R\x04most\x12\x17\n" +
-	"\x04used\x18\x05 \x01(\x03H\x00R\x04used\x88\x01\x01\x129\n" +
+	"LimitGauge\x12\x19\n" +
+	"\x05scope\x18\x01 \x01(\tB\x03\xe0A\x03R\x05scope\x12\x19\n" +
+	"\x05limit\x18\x02 \x01(\tB\x03\xe0A\x03R\x05limit\x124\n" +
+	"\x06period\x18\x03 \x01(\x0e2\x17.genway.admin.v1.PeriodB\x03\xe0A\x03R\x06period\x12\x17\n" +
+	"\x04most\x18\x04 \x01(\x03B\x03\xe0A\x03R\x04most\x12\x1c\n" +
+	"\x04used\x18\x05 \x01(\x03B\x03\xe0A\x03H\x00R\x04used\x88\x01\x01\x12>\n" +
 	"\n" +
-	"reset_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime\x129\n" +
+	"reset_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tresetTime\x12>\n" +
 	"\n" +
-	"spent_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tspentTimeB\a\n" +
+	"spent_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tspentTimeB\a\n" +
 	"\x05_used*\x88\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x10\n" +

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -104,7 +105,8 @@ func (x *CreateSessionRequest) GetReadCaptures() bool {
 // ends its sessions as well.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Key   *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The session or the link, which is a key.
+	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// What is shown from now on. It is in this answer alone.
 	RawKey        string `protobuf:"bytes,2,opt,name=raw_key,json=rawKey,proto3" json:"raw_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -194,8 +196,9 @@ func (*GetSessionRequest) Descriptor() ([]byte, []int) {
 
 // GetSessionResponse is the key that was shown.
 type GetSessionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key that was shown.
+	Key           *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,18 +318,18 @@ var File_genway_admin_v1_session_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/session.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\"\xa3\x01\n" +
-	"\x14CreateSessionRequest\x12\x1b\n" +
-	"\tread_only\x18\x01 \x01(\bR\breadOnly\x12\x12\n" +
-	"\x04link\x18\x02 \x01(\bR\x04link\x125\n" +
-	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\blifetime\x12#\n" +
-	"\rread_captures\x18\x04 \x01(\bR\freadCaptures\"X\n" +
-	"\x15CreateSessionResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
-	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"\x13\n" +
-	"\x11GetSessionRequest\"<\n" +
-	"\x12GetSessionResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\x13\n" +
+	"\x1dgenway/admin/v1/session.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\"\xb7\x01\n" +
+	"\x14CreateSessionRequest\x12 \n" +
+	"\tread_only\x18\x01 \x01(\bB\x03\xe0A\x01R\breadOnly\x12\x17\n" +
+	"\x04link\x18\x02 \x01(\bB\x03\xe0A\x01R\x04link\x12:\n" +
+	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x01R\blifetime\x12(\n" +
+	"\rread_captures\x18\x04 \x01(\bB\x03\xe0A\x01R\freadCaptures\"b\n" +
+	"\x15CreateSessionResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\x12\x1c\n" +
+	"\araw_key\x18\x02 \x01(\tB\x03\xe0A\x03R\x06rawKey\"\x13\n" +
+	"\x11GetSessionRequest\"A\n" +
+	"\x12GetSessionResponse\x12+\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\x13\n" +
 	"\x11EndSessionRequest\"\x14\n" +
 	"\x12EndSessionResponseB\xb7\x01\n" +
 	"\x13com.genway.admin.v1B\fSessionProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"

@@ -85,6 +85,7 @@ func (Breaker) EnumDescriptor() ([]byte, []int) {
 type ConfigurationSource int32
 
 const (
+	// Never sent.
 	ConfigurationSource_CONFIGURATION_SOURCE_UNSPECIFIED ConfigurationSource = 0
 	// A line of the file.
 	ConfigurationSource_CONFIGURATION_SOURCE_FILE ConfigurationSource = 1
@@ -92,7 +93,8 @@ const (
 	ConfigurationSource_CONFIGURATION_SOURCE_FLAG ConfigurationSource = 2
 	// A variable of the process's environment: of a flag, or one that a line of the file names.
 	ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT ConfigurationSource = 3
-	ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT     ConfigurationSource = 4
+	// The default of the documentation.
+	ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT ConfigurationSource = 4
 )
 
 // Enum value maps for ConfigurationSource.
@@ -143,22 +145,26 @@ func (ConfigurationSource) EnumDescriptor() ([]byte, []int) {
 // Upstream is an upstream of the configuration in force, as the core that is asked sees it.
 type Upstream struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its name in the configuration.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The protocol it speaks, in the words of LoggedRequest; empty for one that takes the
 	// contract's messages, as the sandbox.
 	Protocol string `protobuf:"bytes,2,opt,name=protocol,proto3" json:"protocol,omitempty"`
 	// What is called, without credentials; empty for the sandbox.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	// Whether it is given calls: its checks succeed, and its breaker is not open.
-	Healthy bool    `protobuf:"varint,4,opt,name=healthy,proto3" json:"healthy,omitempty"`
+	Healthy bool `protobuf:"varint,4,opt,name=healthy,proto3" json:"healthy,omitempty"`
+	// The state of its circuit breaker.
 	Breaker Breaker `protobuf:"varint,5,opt,name=breaker,proto3,enum=genway.admin.v1.Breaker" json:"breaker,omitempty"`
 	// Whether its checks fail. It is false without checks.
 	FailingChecks bool `protobuf:"varint,6,opt,name=failing_checks,json=failingChecks,proto3" json:"failing_checks,omitempty"`
 	// The calls that are under way on this core, those that wait for a place, and the most that
 	// may be under way; 0 is no bound.
 	InFlight int64 `protobuf:"varint,7,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	Waiting  int64 `protobuf:"varint,8,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	Most     int64 `protobuf:"varint,9,opt,name=most,proto3" json:"most,omitempty"`
+	// The calls that wait for a place.
+	Waiting int64 `protobuf:"varint,8,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// The most calls that may be under way; 0 is no bound.
+	Most int64 `protobuf:"varint,9,opt,name=most,proto3" json:"most,omitempty"`
 	// The patterns of the routes that have it.
 	Routes []string `protobuf:"bytes,10,rep,name=routes,proto3" json:"routes,omitempty"`
 	// The failed requests that it served last, by kind, the most frequent first; empty unless
@@ -279,8 +285,9 @@ func (x *Upstream) GetFailures() []*FailureCount {
 type FailureCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind of the fault, as in LoggedRequest; empty where it is not known.
-	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Requests      int64  `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How many requests failed so.
+	Requests      int64 `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,8 +393,9 @@ func (x *ListUpstreamsRequest) GetFailuresUntil() *timestamppb.Timestamp {
 
 // ListUpstreamsResponse is the upstreams that routes have, by name.
 type ListUpstreamsResponse struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Upstreams []*Upstream            `protobuf:"bytes,1,rep,name=upstreams,proto3" json:"upstreams,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The upstreams, by name.
+	Upstreams []*Upstream `protobuf:"bytes,1,rep,name=upstreams,proto3" json:"upstreams,omitempty"`
 	// Where more requests than 20,000 failed, were cancelled or were tried again, the failures are those
 	// of the last of them, which began at that moment or later. Absent otherwise.
 	FailuresFrom  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=failures_from,json=failuresFrom,proto3" json:"failures_from,omitempty"`
@@ -520,12 +528,15 @@ type TryUpstreamResponse struct {
 	// From its beginning: when there was a connection, and the head of the answer. Absent where that is
 	// not known.
 	Connected *durationpb.Duration `protobuf:"bytes,6,opt,name=connected,proto3" json:"connected,omitempty"`
-	Headers   *durationpb.Duration `protobuf:"bytes,7,opt,name=headers,proto3" json:"headers,omitempty"`
+	// When the head of the answer was there.
+	Headers *durationpb.Duration `protobuf:"bytes,7,opt,name=headers,proto3" json:"headers,omitempty"`
 	// How long it took in all.
 	Duration *durationpb.Duration `protobuf:"bytes,8,opt,name=duration,proto3" json:"duration,omitempty"`
 	// The status of the upstream's answer; 0 for none, or no HTTP.
-	HttpStatus   int32 `protobuf:"varint,9,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
-	InputTokens  int64 `protobuf:"varint,10,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	HttpStatus int32 `protobuf:"varint,9,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
+	// Tokens in, with cached ones.
+	InputTokens int64 `protobuf:"varint,10,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Tokens out, with thinking.
 	OutputTokens int64 `protobuf:"varint,11,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// In nano-dollars: 1,000,000,000 is a dollar.
 	CostNanoDollars int64 `protobuf:"varint,12,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
@@ -651,13 +662,16 @@ func (x *TryUpstreamResponse) GetCostNanoDollars() int64 {
 type TryFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in LoggedRequest.
-	Kind   string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The reason, as in genway.v1.ErrorDetail.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// For people.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The upstream's own words for the type and the code, and its own error body, up to 4096 bytes.
-	NativeType    string `protobuf:"bytes,4,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
-	NativeCode    string `protobuf:"bytes,5,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
+	NativeType string `protobuf:"bytes,4,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
+	// The upstream's own code; empty without one.
+	NativeCode string `protobuf:"bytes,5,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
+	// The upstream's own error body, up to 4096 bytes; empty without one.
 	NativeBody    []byte `protobuf:"bytes,6,opt,name=native_body,json=nativeBody,proto3" json:"native_body,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,8 +751,9 @@ func (x *TryFailure) GetNativeBody() []byte {
 
 // RouteTarget is a target of a route.
 type RouteTarget struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Upstream string                 `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The upstream's name.
+	Upstream string `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
 	// The upstream's name for the model; empty is the caller's.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	// Its share of the load; 0 for a fallback.
@@ -822,7 +837,8 @@ type Route struct {
 	Strict bool `protobuf:"varint,5,opt,name=strict,proto3" json:"strict,omitempty"`
 	// How long a request may take in all; absent is no bound.
 	Deadline *durationpb.Duration `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	Targets  []*RouteTarget       `protobuf:"bytes,7,rep,name=targets,proto3" json:"targets,omitempty"`
+	// The targets that share the load.
+	Targets []*RouteTarget `protobuf:"bytes,7,rep,name=targets,proto3" json:"targets,omitempty"`
 	// Those that are tried after the targets, in order.
 	Fallback []*RouteTarget `protobuf:"bytes,8,rep,name=fallback,proto3" json:"fallback,omitempty"`
 	// Which of its requests have their bodies captured; absent is none.
@@ -963,8 +979,9 @@ func (*ListRoutesRequest) Descriptor() ([]byte, []int) {
 
 // ListRoutesResponse is the routes, in the order in which they are tried.
 type ListRoutesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Routes        []*Route               `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The routes.
+	Routes        []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1172,7 +1189,8 @@ type ConfigurationMember struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What may be a secret is "(masked)". References to the environment are left as they are in the
 	// file. Empty is nothing, or a default that the flag's documentation gives.
-	Value  string              `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Where the value is from.
 	Source ConfigurationSource `protobuf:"varint,3,opt,name=source,proto3,enum=genway.admin.v1.ConfigurationSource" json:"source,omitempty"`
 	// The line of the file in force; 0 for flags.
 	Line int32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
@@ -1307,8 +1325,10 @@ func (x *CheckConfigurationRequest) GetYaml() string {
 type ConfigurationMistake struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1, the column in characters; 0 for the text as a whole.
-	Line          int32  `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
-	Column        int32  `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
+	Line int32 `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	// The column, in characters from 1; 0 for the text as a whole.
+	Column int32 `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
+	// What is wrong, for people.
 	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1621,9 +1641,12 @@ type Node struct {
 	Process int64 `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
 	// The host's name and the program's version, and the address that it listens on. They are
 	// empty, as all that follows but the times, in the first 2 seconds, and of older releases.
-	Host      string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
-	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	Address   string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	Host string `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	// The version of the program.
+	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	// The address that it listens on.
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// When it began.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// When it last said that it is alive, which it does every 2 seconds. One that has ended, or
 	// does not reach the store, is silent.
@@ -1763,8 +1786,9 @@ func (*ListNodesRequest) Descriptor() ([]byte, []int) {
 // ListNodesResponse is the nodes that said within the last hour that they are alive, by number: the
 // 1000 that began last at most.
 type ListNodesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Nodes         []*Node                `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nodes.
+	Nodes         []*Node `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1810,127 +1834,127 @@ var File_genway_admin_v1_topology_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\n" +
-	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x02\n" +
-	"\bUpstream\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
-	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x18\n" +
-	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x122\n" +
-	"\abreaker\x18\x05 \x01(\x0e2\x18.genway.admin.v1.BreakerR\abreaker\x12%\n" +
-	"\x0efailing_checks\x18\x06 \x01(\bR\rfailingChecks\x12\x1b\n" +
-	"\tin_flight\x18\a \x01(\x03R\binFlight\x12\x18\n" +
-	"\awaiting\x18\b \x01(\x03R\awaiting\x12\x12\n" +
-	"\x04most\x18\t \x01(\x03R\x04most\x12\x16\n" +
+	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x03\n" +
+	"\bUpstream\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x1f\n" +
+	"\bprotocol\x18\x02 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x1d\n" +
+	"\aaddress\x18\x03 \x01(\tB\x03\xe0A\x03R\aaddress\x12\x1d\n" +
+	"\ahealthy\x18\x04 \x01(\bB\x03\xe0A\x03R\ahealthy\x127\n" +
+	"\abreaker\x18\x05 \x01(\x0e2\x18.genway.admin.v1.BreakerB\x03\xe0A\x03R\abreaker\x12*\n" +
+	"\x0efailing_checks\x18\x06 \x01(\bB\x03\xe0A\x03R\rfailingChecks\x12 \n" +
+	"\tin_flight\x18\a \x01(\x03B\x03\xe0A\x03R\binFlight\x12\x1d\n" +
+	"\awaiting\x18\b \x01(\x03B\x03\xe0A\x03R\awaiting\x12\x17\n" +
+	"\x04most\x18\t \x01(\x03B\x03\xe0A\x03R\x04most\x12\x1b\n" +
 	"\x06routes\x18\n" +
-	" \x03(\tR\x06routes\x129\n" +
-	"\bfailures\x18\v \x03(\v2\x1d.genway.admin.v1.FailureCountR\bfailures\">\n" +
-	"\fFailureCount\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
-	"\brequests\x18\x02 \x01(\x03R\brequests\"\x9c\x01\n" +
-	"\x14ListUpstreamsRequest\x12A\n" +
-	"\x0efailures_since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\rfailuresSince\x12A\n" +
-	"\x0efailures_until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\rfailuresUntil\"\x91\x01\n" +
-	"\x15ListUpstreamsResponse\x127\n" +
-	"\tupstreams\x18\x01 \x03(\v2\x19.genway.admin.v1.UpstreamR\tupstreams\x12?\n" +
-	"\rfailures_from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\ffailuresFrom\"f\n" +
+	" \x03(\tB\x03\xe0A\x03R\x06routes\x12>\n" +
+	"\bfailures\x18\v \x03(\v2\x1d.genway.admin.v1.FailureCountB\x03\xe0A\x03R\bfailures\"H\n" +
+	"\fFailureCount\x12\x17\n" +
+	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1f\n" +
+	"\brequests\x18\x02 \x01(\x03B\x03\xe0A\x03R\brequests\"\xa6\x01\n" +
+	"\x14ListUpstreamsRequest\x12F\n" +
+	"\x0efailures_since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\rfailuresSince\x12F\n" +
+	"\x0efailures_until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\rfailuresUntil\"\x9b\x01\n" +
+	"\x15ListUpstreamsResponse\x12<\n" +
+	"\tupstreams\x18\x01 \x03(\v2\x19.genway.admin.v1.UpstreamB\x03\xe0A\x03R\tupstreams\x12D\n" +
+	"\rfailures_from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\ffailuresFrom\"k\n" +
 	"\x12TryUpstreamRequest\x12\x1f\n" +
 	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x02R\bupstream\x12\x19\n" +
-	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x02R\x05model\x12\x14\n" +
-	"\x05image\x18\x03 \x01(\bR\x05image\"\xf4\x03\n" +
-	"\x13TryUpstreamResponse\x12\x1d\n" +
+	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x02R\x05model\x12\x19\n" +
+	"\x05image\x18\x03 \x01(\bB\x03\xe0A\x01R\x05image\"\xb0\x04\n" +
+	"\x13TryUpstreamResponse\x12\"\n" +
 	"\n" +
-	"request_id\x18\x01 \x01(\tR\trequestId\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
-	"\x06images\x18\x03 \x01(\x05R\x06images\x12!\n" +
-	"\fserved_model\x18\x04 \x01(\tR\vservedModel\x125\n" +
-	"\afailure\x18\x05 \x01(\v2\x1b.genway.admin.v1.TryFailureR\afailure\x127\n" +
-	"\tconnected\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tconnected\x123\n" +
-	"\aheaders\x18\a \x01(\v2\x19.google.protobuf.DurationR\aheaders\x125\n" +
-	"\bduration\x18\b \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1f\n" +
-	"\vhttp_status\x18\t \x01(\x05R\n" +
-	"httpStatus\x12!\n" +
+	"request_id\x18\x01 \x01(\tB\x03\xe0A\x03R\trequestId\x12\x17\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\x12\x1b\n" +
+	"\x06images\x18\x03 \x01(\x05B\x03\xe0A\x03R\x06images\x12&\n" +
+	"\fserved_model\x18\x04 \x01(\tB\x03\xe0A\x03R\vservedModel\x12:\n" +
+	"\afailure\x18\x05 \x01(\v2\x1b.genway.admin.v1.TryFailureB\x03\xe0A\x03R\afailure\x12<\n" +
+	"\tconnected\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tconnected\x128\n" +
+	"\aheaders\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\aheaders\x12:\n" +
+	"\bduration\x18\b \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\bduration\x12$\n" +
+	"\vhttp_status\x18\t \x01(\x05B\x03\xe0A\x03R\n" +
+	"httpStatus\x12&\n" +
 	"\finput_tokens\x18\n" +
-	" \x01(\x03R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\v \x01(\x03R\foutputTokens\x12*\n" +
-	"\x11cost_nano_dollars\x18\f \x01(\x03R\x0fcostNanoDollars\"\xb5\x01\n" +
+	" \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
+	"\routput_tokens\x18\v \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12/\n" +
+	"\x11cost_nano_dollars\x18\f \x01(\x03B\x03\xe0A\x03R\x0fcostNanoDollars\"\xd3\x01\n" +
 	"\n" +
-	"TryFailure\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1f\n" +
-	"\vnative_type\x18\x04 \x01(\tR\n" +
-	"nativeType\x12\x1f\n" +
-	"\vnative_code\x18\x05 \x01(\tR\n" +
-	"nativeCode\x12\x1f\n" +
-	"\vnative_body\x18\x06 \x01(\fR\n" +
-	"nativeBody\"u\n" +
-	"\vRouteTarget\x12\x1a\n" +
-	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
-	"\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n" +
-	"\x06weight\x18\x03 \x01(\x05R\x06weight\x12\x1c\n" +
-	"\toverrides\x18\x04 \x01(\tR\toverrides\"\xe8\x02\n" +
-	"\x05Route\x12\x14\n" +
-	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1c\n" +
-	"\tprotocols\x18\x02 \x03(\tR\tprotocols\x12\x1a\n" +
-	"\bstrategy\x18\x03 \x01(\tR\bstrategy\x12\x16\n" +
-	"\x06sticky\x18\x04 \x01(\bR\x06sticky\x12\x16\n" +
-	"\x06strict\x18\x05 \x01(\bR\x06strict\x125\n" +
-	"\bdeadline\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\x126\n" +
-	"\atargets\x18\a \x03(\v2\x1c.genway.admin.v1.RouteTargetR\atargets\x128\n" +
-	"\bfallback\x18\b \x03(\v2\x1c.genway.admin.v1.RouteTargetR\bfallback\x126\n" +
-	"\acapture\x18\t \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\acapture\"\x13\n" +
-	"\x11ListRoutesRequest\"D\n" +
-	"\x12ListRoutesResponse\x12.\n" +
-	"\x06routes\x18\x01 \x03(\v2\x16.genway.admin.v1.RouteR\x06routes\"\x19\n" +
-	"\x17GetConfigurationRequest\"\xaa\x02\n" +
-	"\x18GetConfigurationResponse\x12\x16\n" +
-	"\x06source\x18\x01 \x01(\tR\x06source\x12\x12\n" +
-	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x12\n" +
-	"\x04yaml\x18\x03 \x01(\tR\x04yaml\x12\x18\n" +
-	"\acurrent\x18\x04 \x01(\bR\acurrent\x12\x18\n" +
-	"\aproblem\x18\x05 \x01(\tR\aproblem\x12!\n" +
-	"\frunning_yaml\x18\x06 \x01(\tR\vrunningYaml\x12\x1a\n" +
-	"\bwritable\x18\a \x01(\bR\bwritable\x12\x1b\n" +
-	"\tfile_hash\x18\b \x01(\tR\bfileHash\x12>\n" +
-	"\amembers\x18\t \x03(\v2$.genway.admin.v1.ConfigurationMemberR\amembers\"\xd4\x01\n" +
-	"\x13ConfigurationMember\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\x12<\n" +
-	"\x06source\x18\x03 \x01(\x0e2$.genway.admin.v1.ConfigurationSourceR\x06source\x12\x12\n" +
-	"\x04line\x18\x04 \x01(\x05R\x04line\x12\x1c\n" +
-	"\tvariables\x18\x05 \x03(\tR\tvariables\x12#\n" +
-	"\roverridden_by\x18\x06 \x01(\tR\foverriddenBy\"/\n" +
-	"\x19CheckConfigurationRequest\x12\x12\n" +
-	"\x04yaml\x18\x01 \x01(\tR\x04yaml\"\\\n" +
-	"\x14ConfigurationMistake\x12\x12\n" +
-	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x16\n" +
-	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\x8f\x01\n" +
-	"\x1aCheckConfigurationResponse\x12A\n" +
-	"\bmistakes\x18\x01 \x03(\v2%.genway.admin.v1.ConfigurationMistakeR\bmistakes\x12\x1a\n" +
-	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x12\x12\n" +
-	"\x04yaml\x18\x03 \x01(\tR\x04yaml\"\x1c\n" +
-	"\x1aReloadConfigurationRequest\"1\n" +
-	"\x1bReloadConfigurationResponse\x12\x12\n" +
-	"\x04hash\x18\x01 \x01(\tR\x04hash\"Q\n" +
-	"\x19WriteConfigurationRequest\x12\x12\n" +
-	"\x04yaml\x18\x01 \x01(\tR\x04yaml\x12 \n" +
-	"\tfile_hash\x18\x02 \x01(\tB\x03\xe0A\x02R\bfileHash\"0\n" +
-	"\x1aWriteConfigurationResponse\x12\x12\n" +
-	"\x04hash\x18\x01 \x01(\tR\x04hash\"\xa7\x02\n" +
-	"\x04Node\x12\x18\n" +
-	"\aprocess\x18\x01 \x01(\x03R\aprocess\x12\x12\n" +
-	"\x04host\x18\x02 \x01(\tR\x04host\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\x12\x18\n" +
-	"\aaddress\x18\x04 \x01(\tR\aaddress\x129\n" +
+	"TryFailure\x12\x17\n" +
+	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
+	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\x12$\n" +
+	"\vnative_type\x18\x04 \x01(\tB\x03\xe0A\x03R\n" +
+	"nativeType\x12$\n" +
+	"\vnative_code\x18\x05 \x01(\tB\x03\xe0A\x03R\n" +
+	"nativeCode\x12$\n" +
+	"\vnative_body\x18\x06 \x01(\fB\x03\xe0A\x03R\n" +
+	"nativeBody\"\x89\x01\n" +
+	"\vRouteTarget\x12\x1f\n" +
+	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x19\n" +
+	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12\x1b\n" +
+	"\x06weight\x18\x03 \x01(\x05B\x03\xe0A\x03R\x06weight\x12!\n" +
+	"\toverrides\x18\x04 \x01(\tB\x03\xe0A\x03R\toverrides\"\x95\x03\n" +
+	"\x05Route\x12\x19\n" +
+	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x03R\x05model\x12!\n" +
+	"\tprotocols\x18\x02 \x03(\tB\x03\xe0A\x03R\tprotocols\x12\x1f\n" +
+	"\bstrategy\x18\x03 \x01(\tB\x03\xe0A\x03R\bstrategy\x12\x1b\n" +
+	"\x06sticky\x18\x04 \x01(\bB\x03\xe0A\x03R\x06sticky\x12\x1b\n" +
+	"\x06strict\x18\x05 \x01(\bB\x03\xe0A\x03R\x06strict\x12:\n" +
+	"\bdeadline\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\bdeadline\x12;\n" +
+	"\atargets\x18\a \x03(\v2\x1c.genway.admin.v1.RouteTargetB\x03\xe0A\x03R\atargets\x12=\n" +
+	"\bfallback\x18\b \x03(\v2\x1c.genway.admin.v1.RouteTargetB\x03\xe0A\x03R\bfallback\x12;\n" +
+	"\acapture\x18\t \x01(\v2\x1c.genway.admin.v1.CaptureRuleB\x03\xe0A\x03R\acapture\"\x13\n" +
+	"\x11ListRoutesRequest\"I\n" +
+	"\x12ListRoutesResponse\x123\n" +
+	"\x06routes\x18\x01 \x03(\v2\x16.genway.admin.v1.RouteB\x03\xe0A\x03R\x06routes\"\x19\n" +
+	"\x17GetConfigurationRequest\"\xd7\x02\n" +
+	"\x18GetConfigurationResponse\x12\x1b\n" +
+	"\x06source\x18\x01 \x01(\tB\x03\xe0A\x03R\x06source\x12\x17\n" +
+	"\x04hash\x18\x02 \x01(\tB\x03\xe0A\x03R\x04hash\x12\x17\n" +
+	"\x04yaml\x18\x03 \x01(\tB\x03\xe0A\x03R\x04yaml\x12\x1d\n" +
+	"\acurrent\x18\x04 \x01(\bB\x03\xe0A\x03R\acurrent\x12\x1d\n" +
+	"\aproblem\x18\x05 \x01(\tB\x03\xe0A\x03R\aproblem\x12&\n" +
+	"\frunning_yaml\x18\x06 \x01(\tB\x03\xe0A\x03R\vrunningYaml\x12\x1f\n" +
+	"\bwritable\x18\a \x01(\bB\x03\xe0A\x03R\bwritable\x12 \n" +
+	"\tfile_hash\x18\b \x01(\tB\x03\xe0A\x03R\bfileHash\x12C\n" +
+	"\amembers\x18\t \x03(\v2$.genway.admin.v1.ConfigurationMemberB\x03\xe0A\x03R\amembers\"\xf2\x01\n" +
+	"\x13ConfigurationMember\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x19\n" +
+	"\x05value\x18\x02 \x01(\tB\x03\xe0A\x03R\x05value\x12A\n" +
+	"\x06source\x18\x03 \x01(\x0e2$.genway.admin.v1.ConfigurationSourceB\x03\xe0A\x03R\x06source\x12\x17\n" +
+	"\x04line\x18\x04 \x01(\x05B\x03\xe0A\x03R\x04line\x12!\n" +
+	"\tvariables\x18\x05 \x03(\tB\x03\xe0A\x03R\tvariables\x12(\n" +
+	"\roverridden_by\x18\x06 \x01(\tB\x03\xe0A\x03R\foverriddenBy\"4\n" +
+	"\x19CheckConfigurationRequest\x12\x17\n" +
+	"\x04yaml\x18\x01 \x01(\tB\x03\xe0A\x02R\x04yaml\"k\n" +
+	"\x14ConfigurationMistake\x12\x17\n" +
+	"\x04line\x18\x01 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
+	"\x06column\x18\x02 \x01(\x05B\x03\xe0A\x03R\x06column\x12\x1d\n" +
+	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\"\x9e\x01\n" +
+	"\x1aCheckConfigurationResponse\x12F\n" +
+	"\bmistakes\x18\x01 \x03(\v2%.genway.admin.v1.ConfigurationMistakeB\x03\xe0A\x03R\bmistakes\x12\x1f\n" +
+	"\bwarnings\x18\x02 \x03(\tB\x03\xe0A\x03R\bwarnings\x12\x17\n" +
+	"\x04yaml\x18\x03 \x01(\tB\x03\xe0A\x03R\x04yaml\"\x1c\n" +
+	"\x1aReloadConfigurationRequest\"6\n" +
+	"\x1bReloadConfigurationResponse\x12\x17\n" +
+	"\x04hash\x18\x01 \x01(\tB\x03\xe0A\x03R\x04hash\"V\n" +
+	"\x19WriteConfigurationRequest\x12\x17\n" +
+	"\x04yaml\x18\x01 \x01(\tB\x03\xe0A\x02R\x04yaml\x12 \n" +
+	"\tfile_hash\x18\x02 \x01(\tB\x03\xe0A\x02R\bfileHash\"5\n" +
+	"\x1aWriteConfigurationResponse\x12\x17\n" +
+	"\x04hash\x18\x01 \x01(\tB\x03\xe0A\x03R\x04hash\"\xcf\x02\n" +
+	"\x04Node\x12\x1d\n" +
+	"\aprocess\x18\x01 \x01(\x03B\x03\xe0A\x03R\aprocess\x12\x17\n" +
+	"\x04host\x18\x02 \x01(\tB\x03\xe0A\x03R\x04host\x12\x1d\n" +
+	"\aversion\x18\x03 \x01(\tB\x03\xe0A\x03R\aversion\x12\x1d\n" +
+	"\aaddress\x18\x04 \x01(\tB\x03\xe0A\x03R\aaddress\x12>\n" +
 	"\n" +
-	"start_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x127\n" +
-	"\tseen_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bseenTime\x12-\n" +
-	"\x12configuration_hash\x18\a \x01(\tR\x11configurationHash\x12\x1a\n" +
-	"\bdegraded\x18\b \x03(\tR\bdegraded\"\x12\n" +
-	"\x10ListNodesRequest\"@\n" +
-	"\x11ListNodesResponse\x12+\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x15.genway.admin.v1.NodeR\x05nodes*_\n" +
+	"start_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12<\n" +
+	"\tseen_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\bseenTime\x122\n" +
+	"\x12configuration_hash\x18\a \x01(\tB\x03\xe0A\x03R\x11configurationHash\x12\x1f\n" +
+	"\bdegraded\x18\b \x03(\tB\x03\xe0A\x03R\bdegraded\"\x12\n" +
+	"\x10ListNodesRequest\"E\n" +
+	"\x11ListNodesResponse\x120\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x15.genway.admin.v1.NodeB\x03\xe0A\x03R\x05nodes*_\n" +
 	"\aBreaker\x12\x17\n" +
 	"\x13BREAKER_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eBREAKER_CLOSED\x10\x01\x12\x15\n" +

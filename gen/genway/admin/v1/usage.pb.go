@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -27,6 +28,7 @@ const (
 type Dimension int32
 
 const (
+	// Not set: refused.
 	Dimension_DIMENSION_UNSPECIFIED Dimension = 0
 	// The id of the key.
 	Dimension_DIMENSION_KEY Dimension = 1
@@ -171,7 +173,8 @@ func (x *GetUsageRequest) GetUntil() *timestamppb.Timestamp {
 // GetUsageResponse is the report, by ascending values.
 type GetUsageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Rows  []*UsageRow            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	// The rows.
+	Rows []*UsageRow `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
 	// What all rows are together, without values. Absent where there are no rows.
 	Total *UsageRow `protobuf:"bytes,2,opt,name=total,proto3" json:"total,omitempty"`
 	// The names of the keys in it, by their ids; what has no name is left out.
@@ -237,28 +240,41 @@ type UsageRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the row is of, one for each dimension asked for; empty for what has none, as
 	// the upstream of requests that no upstream saw.
-	Values   []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
-	Requests int64    `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
+	Values []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	// How many requests there were.
+	Requests int64 `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
 	// Of those, by how they ended. Open ones still run.
-	Ok          int64 `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	Failed      int64 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	Cancelled   int64 `protobuf:"varint,5,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	Ok int64 `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
+	// Those that were refused, or failed.
+	Failed int64 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Those whose caller disconnected before the end.
+	Cancelled int64 `protobuf:"varint,5,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	// Those whose process ended before they did.
 	Interrupted int64 `protobuf:"varint,6,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
-	Open        int64 `protobuf:"varint,7,opt,name=open,proto3" json:"open,omitempty"`
+	// Those that still run.
+	Open int64 `protobuf:"varint,7,opt,name=open,proto3" json:"open,omitempty"`
 	// With cached ones.
 	InputTokens int64 `protobuf:"varint,8,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	// With thinking.
-	OutputTokens     int64 `protobuf:"varint,9,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
-	CacheReadTokens  int64 `protobuf:"varint,10,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
+	OutputTokens int64 `protobuf:"varint,9,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// Tokens read from a prompt cache. Part of input_tokens.
+	CacheReadTokens int64 `protobuf:"varint,10,opt,name=cache_read_tokens,json=cacheReadTokens,proto3" json:"cache_read_tokens,omitempty"`
+	// Tokens written to a prompt cache, of every lifetime together. Part of input_tokens.
 	CacheWriteTokens int64 `protobuf:"varint,11,opt,name=cache_write_tokens,json=cacheWriteTokens,proto3" json:"cache_write_tokens,omitempty"`
 	// Parts of cache_write_tokens, as cache_write_30m_tokens and cache_write_12h_tokens are.
 	CacheWrite_1HTokens int64 `protobuf:"varint,12,opt,name=cache_write_1h_tokens,json=cacheWrite1hTokens,proto3" json:"cache_write_1h_tokens,omitempty"`
-	ThinkingTokens      int64 `protobuf:"varint,13,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
-	InputImageTokens    int64 `protobuf:"varint,14,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
-	InputAudioTokens    int64 `protobuf:"varint,15,opt,name=input_audio_tokens,json=inputAudioTokens,proto3" json:"input_audio_tokens,omitempty"`
-	OutputImageTokens   int64 `protobuf:"varint,16,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
-	OutputAudioTokens   int64 `protobuf:"varint,17,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
-	Images              int64 `protobuf:"varint,18,opt,name=images,proto3" json:"images,omitempty"`
+	// Part of output_tokens.
+	ThinkingTokens int64 `protobuf:"varint,13,opt,name=thinking_tokens,json=thinkingTokens,proto3" json:"thinking_tokens,omitempty"`
+	// Part of input_tokens.
+	InputImageTokens int64 `protobuf:"varint,14,opt,name=input_image_tokens,json=inputImageTokens,proto3" json:"input_image_tokens,omitempty"`
+	// Part of input_tokens.
+	InputAudioTokens int64 `protobuf:"varint,15,opt,name=input_audio_tokens,json=inputAudioTokens,proto3" json:"input_audio_tokens,omitempty"`
+	// Part of output_tokens.
+	OutputImageTokens int64 `protobuf:"varint,16,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
+	// Part of output_tokens.
+	OutputAudioTokens int64 `protobuf:"varint,17,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
+	// The number of images that were produced.
+	Images int64 `protobuf:"varint,18,opt,name=images,proto3" json:"images,omitempty"`
 	// What they cost, in nano-dollars: 1,000,000,000 is a dollar.
 	CostNanoDollars int64 `protobuf:"varint,19,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
 	// How many of them used something that had no price.
@@ -270,9 +286,11 @@ type UsageRow struct {
 	// below 0, or more than 100,000,000 tokens.
 	Rejected int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
 	// The times from the start of requests to the first events of their streams.
-	FirstEvents          *FirstEvents `protobuf:"bytes,23,opt,name=first_events,json=firstEvents,proto3" json:"first_events,omitempty"`
-	CacheWrite_30MTokens int64        `protobuf:"varint,24,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
-	CacheWrite_12HTokens int64        `protobuf:"varint,25,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
+	FirstEvents *FirstEvents `protobuf:"bytes,23,opt,name=first_events,json=firstEvents,proto3" json:"first_events,omitempty"`
+	// Tokens written to a cache that keeps them for 30 minutes. Part of cache_write_tokens.
+	CacheWrite_30MTokens int64 `protobuf:"varint,24,opt,name=cache_write_30m_tokens,json=cacheWrite30mTokens,proto3" json:"cache_write_30m_tokens,omitempty"`
+	// Tokens written to a cache that keeps them for 12 hours. Part of cache_write_tokens.
+	CacheWrite_12HTokens int64 `protobuf:"varint,25,opt,name=cache_write_12h_tokens,json=cacheWrite12hTokens,proto3" json:"cache_write_12h_tokens,omitempty"`
 	// Calls of hosted tools that vendors bill by the call.
 	ToolCalls     int64 `protobuf:"varint,26,opt,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -504,7 +522,8 @@ type FirstEvents struct {
 	// The median and the 95th percentile. They are estimated from a histogram whose buckets end at 16 ms,
 	// 32 ms, 64 ms and so on to 131.072 s: each is in the bucket of the exact figure, less than a
 	// factor of 2 away from it. Where that is above 131.072 s, they are 131.072 s.
-	P50           *durationpb.Duration `protobuf:"bytes,4,opt,name=p50,proto3" json:"p50,omitempty"`
+	P50 *durationpb.Duration `protobuf:"bytes,4,opt,name=p50,proto3" json:"p50,omitempty"`
+	// The 95th percentile, estimated as p50 is.
 	P95           *durationpb.Duration `protobuf:"bytes,5,opt,name=p95,proto3" json:"p95,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -579,53 +598,53 @@ var File_genway_admin_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
-	"\x0fGetUsageRequest\x12*\n" +
-	"\x02by\x18\x01 \x03(\x0e2\x1a.genway.admin.v1.DimensionR\x02by\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xfd\x01\n" +
-	"\x10GetUsageResponse\x12-\n" +
-	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\x12/\n" +
-	"\x05total\x18\x02 \x01(\v2\x19.genway.admin.v1.UsageRowR\x05total\x12L\n" +
-	"\tkey_names\x18\x03 \x03(\v2/.genway.admin.v1.GetUsageResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb0\x01\n" +
+	"\x0fGetUsageRequest\x12/\n" +
+	"\x02by\x18\x01 \x03(\x0e2\x1a.genway.admin.v1.DimensionB\x03\xe0A\x01R\x02by\x125\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05since\x125\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05until\"\x8c\x02\n" +
+	"\x10GetUsageResponse\x122\n" +
+	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowB\x03\xe0A\x03R\x04rows\x124\n" +
+	"\x05total\x18\x02 \x01(\v2\x19.genway.admin.v1.UsageRowB\x03\xe0A\x03R\x05total\x12Q\n" +
+	"\tkey_names\x18\x03 \x03(\v2/.genway.admin.v1.GetUsageResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd8\a\n" +
-	"\bUsageRow\x12\x16\n" +
-	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
-	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
-	"\x02ok\x18\x03 \x01(\x03R\x02ok\x12\x16\n" +
-	"\x06failed\x18\x04 \x01(\x03R\x06failed\x12\x1c\n" +
-	"\tcancelled\x18\x05 \x01(\x03R\tcancelled\x12 \n" +
-	"\vinterrupted\x18\x06 \x01(\x03R\vinterrupted\x12\x12\n" +
-	"\x04open\x18\a \x01(\x03R\x04open\x12!\n" +
-	"\finput_tokens\x18\b \x01(\x03R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\t \x01(\x03R\foutputTokens\x12*\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\b\n" +
+	"\bUsageRow\x12\x1b\n" +
+	"\x06values\x18\x01 \x03(\tB\x03\xe0A\x03R\x06values\x12\x1f\n" +
+	"\brequests\x18\x02 \x01(\x03B\x03\xe0A\x03R\brequests\x12\x13\n" +
+	"\x02ok\x18\x03 \x01(\x03B\x03\xe0A\x03R\x02ok\x12\x1b\n" +
+	"\x06failed\x18\x04 \x01(\x03B\x03\xe0A\x03R\x06failed\x12!\n" +
+	"\tcancelled\x18\x05 \x01(\x03B\x03\xe0A\x03R\tcancelled\x12%\n" +
+	"\vinterrupted\x18\x06 \x01(\x03B\x03\xe0A\x03R\vinterrupted\x12\x17\n" +
+	"\x04open\x18\a \x01(\x03B\x03\xe0A\x03R\x04open\x12&\n" +
+	"\finput_tokens\x18\b \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
+	"\routput_tokens\x18\t \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12/\n" +
 	"\x11cache_read_tokens\x18\n" +
-	" \x01(\x03R\x0fcacheReadTokens\x12,\n" +
-	"\x12cache_write_tokens\x18\v \x01(\x03R\x10cacheWriteTokens\x121\n" +
-	"\x15cache_write_1h_tokens\x18\f \x01(\x03R\x12cacheWrite1hTokens\x12'\n" +
-	"\x0fthinking_tokens\x18\r \x01(\x03R\x0ethinkingTokens\x12,\n" +
-	"\x12input_image_tokens\x18\x0e \x01(\x03R\x10inputImageTokens\x12,\n" +
-	"\x12input_audio_tokens\x18\x0f \x01(\x03R\x10inputAudioTokens\x12.\n" +
-	"\x13output_image_tokens\x18\x10 \x01(\x03R\x11outputImageTokens\x12.\n" +
-	"\x13output_audio_tokens\x18\x11 \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
-	"\x06images\x18\x12 \x01(\x03R\x06images\x12*\n" +
-	"\x11cost_nano_dollars\x18\x13 \x01(\x03R\x0fcostNanoDollars\x12\x1a\n" +
-	"\bunpriced\x18\x14 \x01(\x03R\bunpriced\x12\x1c\n" +
-	"\testimated\x18\x15 \x01(\x03R\testimated\x12\x1a\n" +
-	"\brejected\x18\x16 \x01(\x03R\brejected\x12?\n" +
-	"\ffirst_events\x18\x17 \x01(\v2\x1c.genway.admin.v1.FirstEventsR\vfirstEvents\x123\n" +
-	"\x16cache_write_30m_tokens\x18\x18 \x01(\x03R\x13cacheWrite30mTokens\x123\n" +
-	"\x16cache_write_12h_tokens\x18\x19 \x01(\x03R\x13cacheWrite12hTokens\x12\x1d\n" +
+	" \x01(\x03B\x03\xe0A\x03R\x0fcacheReadTokens\x121\n" +
+	"\x12cache_write_tokens\x18\v \x01(\x03B\x03\xe0A\x03R\x10cacheWriteTokens\x126\n" +
+	"\x15cache_write_1h_tokens\x18\f \x01(\x03B\x03\xe0A\x03R\x12cacheWrite1hTokens\x12,\n" +
+	"\x0fthinking_tokens\x18\r \x01(\x03B\x03\xe0A\x03R\x0ethinkingTokens\x121\n" +
+	"\x12input_image_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03R\x10inputImageTokens\x121\n" +
+	"\x12input_audio_tokens\x18\x0f \x01(\x03B\x03\xe0A\x03R\x10inputAudioTokens\x123\n" +
+	"\x13output_image_tokens\x18\x10 \x01(\x03B\x03\xe0A\x03R\x11outputImageTokens\x123\n" +
+	"\x13output_audio_tokens\x18\x11 \x01(\x03B\x03\xe0A\x03R\x11outputAudioTokens\x12\x1b\n" +
+	"\x06images\x18\x12 \x01(\x03B\x03\xe0A\x03R\x06images\x12/\n" +
+	"\x11cost_nano_dollars\x18\x13 \x01(\x03B\x03\xe0A\x03R\x0fcostNanoDollars\x12\x1f\n" +
+	"\bunpriced\x18\x14 \x01(\x03B\x03\xe0A\x03R\bunpriced\x12!\n" +
+	"\testimated\x18\x15 \x01(\x03B\x03\xe0A\x03R\testimated\x12\x1f\n" +
+	"\brejected\x18\x16 \x01(\x03B\x03\xe0A\x03R\brejected\x12D\n" +
+	"\ffirst_events\x18\x17 \x01(\v2\x1c.genway.admin.v1.FirstEventsB\x03\xe0A\x03R\vfirstEvents\x128\n" +
+	"\x16cache_write_30m_tokens\x18\x18 \x01(\x03B\x03\xe0A\x03R\x13cacheWrite30mTokens\x128\n" +
+	"\x16cache_write_12h_tokens\x18\x19 \x01(\x03B\x03\xe0A\x03R\x13cacheWrite12hTokens\x12\"\n" +
 	"\n" +
-	"tool_calls\x18\x1a \x01(\x03R\ttoolCalls\"\xc6\x01\n" +
-	"\vFirstEvents\x12\x14\n" +
-	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x18\n" +
-	"\aunknown\x18\x02 \x01(\x03R\aunknown\x12-\n" +
-	"\x04mean\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04mean\x12+\n" +
-	"\x03p50\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
-	"\x03p95\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03p95*\xd6\x01\n" +
+	"tool_calls\x18\x1a \x01(\x03B\x03\xe0A\x03R\ttoolCalls\"\xdf\x01\n" +
+	"\vFirstEvents\x12\x19\n" +
+	"\x05count\x18\x01 \x01(\x03B\x03\xe0A\x03R\x05count\x12\x1d\n" +
+	"\aunknown\x18\x02 \x01(\x03B\x03\xe0A\x03R\aunknown\x122\n" +
+	"\x04mean\x18\x03 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x04mean\x120\n" +
+	"\x03p50\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x03p50\x120\n" +
+	"\x03p95\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x03p95*\xd6\x01\n" +
 	"\tDimension\x12\x19\n" +
 	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rDIMENSION_KEY\x10\x01\x12\x13\n" +
