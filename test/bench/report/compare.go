@@ -39,7 +39,7 @@ func Compare(out io.Writer, document []byte, records []measure.Record) {
 		}
 		if !found {
 			found = true
-			fmt.Fprintf(out, "\n### Dearer than the last figures by more than a twentieth\n\n| table | row | column | then | now |\n|---|---|---|---:|---:|\n")
+			fmt.Fprint(out, "\n### Dearer than the last figures by more than a twentieth\n\n| table | row | column | then | now |\n|---|---|---|---:|---:|\n")
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %g | %g |\n", c.table, c.row, c.column, was.value, c.value)
 	}
