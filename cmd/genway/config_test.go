@@ -62,7 +62,7 @@ func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "genway.yaml")
 	const routes = "routes: [{model: '*', targets: [{upstream: sandbox}]}]\n"
-	const addresses = "upstreams:\n  a: {kind: chat, base_url: https://h/v1beta/openai, query: {key: secret-1234, api-version: \"7\"}}\n  g: {kind: generatecontent, base_url: https://h}\n  o: {kind: generation, target: \"dns:///core:9090\", tls: true}\n" + routes
+	const addresses = "upstreams:\n  a: {kind: chat, base_url: https://h/v1beta/openai, query: {key: secret-1234, api-version: \"7\"}}\n  g: {kind: generatecontent, base_url: https://h}\n  o: {kind: generation, target: \"dns:///core:9090\", tls: true}\nroutes: [{model: '*', targets: [{upstream: a}, {upstream: g}, {upstream: o}]}]\n"
 	const placeholders = "store: \"${DB}\"\nprices: prices.yaml\nupstreams:\n  a: {kind: chat, base_url: \"${BASE}\", api_key: \"${KEY_OF_A}\", idle: \"${IDLE}\"}\n  b: {kind: chat, base_url: https://x, api_key_file: /nowhere/key}\nroutes: [{model: m, targets: [{upstream: a}, {upstream: b}]}]\n"
 	for name, c := range map[string]struct {
 		text   string

@@ -19,6 +19,7 @@ import (
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/internal/amount"
 )
 
 // settingFlags are the settings as flags. One that is not given changes nothing.
@@ -290,7 +291,7 @@ func setCaptureUntil(s *keys.Settings, text string) error {
 	if day, err2 := time.Parse(time.DateOnly, text); err2 == nil {
 		until, err = day, nil
 	}
-	if d, err2 := time.ParseDuration(text); err2 == nil && d > 0 {
+	if d, err2 := amount.Duration(text); err2 == nil && d > 0 {
 		until, err = time.Now().Add(d), nil
 	}
 	if err != nil {
@@ -325,9 +326,9 @@ func setCaptureShare(s *keys.Settings, text string) error {
 	if text == "" {
 		return nil
 	}
-	share, err := strconv.ParseFloat(text, 64)
+	share, err := amount.Share(text)
 	if err != nil || !(share > 0 && share <= 1) {
-		return fmt.Errorf("%s is no part; write a number above 0 and up to 1, as 0.01", shown(text))
+		return fmt.Errorf("%s is no share; write a number above 0 and up to 1, as 0.01, or 1%%", shown(text))
 	}
 	if share < 1 { // all of them is the default
 		rule.Share = share
@@ -344,8 +345,8 @@ func setCaptureMaxBytes(s *keys.Settings, text string) error {
 	if text == "" {
 		return nil
 	}
-	if rule.MaxBytes, err = strconv.ParseInt(text, 10, 64); err != nil {
-		return fmt.Errorf("%s is no number of bytes", shown(text))
+	if rule.MaxBytes, err = amount.Bytes(text); err != nil {
+		return fmt.Errorf("%s is no number of bytes; write 65536 or 64KiB", shown(text))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ prices:
 		t.Errorf("%s%v", &out, err)
 	}
 	bad := file(t, "bad.yaml", "prices:\n  - {model: m, inputt: 3, output: 15}\n")
-	if err := (&checkPrices{File: bad}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), bad+`:2:16: unknown key "inputt"; did you mean "input"?`) {
+	if err := (&checkPrices{File: bad}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), bad+`:2:16: unknown key "inputt" in prices[0]; did you mean "input"?`) {
 		t.Errorf("%v", err)
 	}
 	out.Reset()

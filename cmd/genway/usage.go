@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/internal/amount"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -266,7 +267,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	if ago, err := time.ParseDuration(s); err == nil && ago >= 0 {
+	if ago, err := amount.Duration(s); err == nil && ago >= 0 {
 		m.Time = time.Now().Add(-ago)
 		return nil
 	}

@@ -29,7 +29,7 @@ func TestAuthMistakes(t *testing.T) {
 		`auth: {command: {run: [""]}}`:                                                                  "run is missing",
 		`auth: {command: {run: [x], lifetime: -1s}}`:                                                    "expected a time above 0",
 		`auth: {command: {run: [x], header: "a b"}}`:                                                    "cannot be sent as a header",
-		`auth: {command: {run: x}}`:                                                                     "sequence is expected",
+		`auth: {command: {run: x}}`:                                                                     "auth.command.run: expected a list, as in […], got text",
 		`auth: {google: {}, command: {run: []}}`:                                                        "google and command exclude each other",
 		`kind: generation, target: "t:1", auth: {google: {}}`:                                           "an upstream of kind generation has none",
 	} {

@@ -14,9 +14,9 @@ import (
 // Capture says which requests of a route have their bodies captured.
 type Capture struct {
 	// Share is the part of the requests: above 0 and up to 1. Default 1.
-	Share *float64 `yaml:"share,omitempty" json:"share,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"The part of the requests, drawn at random: above 0 and up to 1; default 1, all."`
+	Share *Share `yaml:"share,omitempty" json:"share,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"The part of the requests, drawn at random: above 0 and up to 1; default 1, all."`
 	// MaxBytes is how much is kept of each body. Default 65536.
-	MaxBytes int64 `yaml:"max_bytes,omitempty" json:"max_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"How much is kept of each body, in bytes; default 65536, at most 1048576."`
+	MaxBytes Bytes `yaml:"max_bytes,omitempty" json:"max_bytes,omitempty" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"How much is kept of each body, in bytes; default 65536, at most 1048576."`
 	// Redact are the members whose values are replaced before anything is kept.
 	Redact []string `yaml:"redact,omitempty" json:"redact,omitempty" jsonschema:"maxItems=64" jsonschema_description:"Members whose values are replaced before anything is kept: names, wherever they are, and JSON pointers in which * is any one name or index, as /messages/*/content. Of a body that is neither JSON nor events of JSON nothing is kept then."`
 	// Until is when capturing ends. Required.
@@ -59,9 +59,9 @@ func (c *Capture) Rule() *capture.Rule {
 	if c == nil {
 		return nil
 	}
-	rule := &capture.Rule{MaxBytes: c.MaxBytes, Redact: c.Redact, Until: time.Time(c.Until).UTC()}
+	rule := &capture.Rule{MaxBytes: int64(c.MaxBytes), Redact: c.Redact, Until: time.Time(c.Until).UTC()}
 	if c.Share != nil {
-		rule.Share = *c.Share
+		rule.Share = float64(*c.Share)
 	}
 	return rule
 }

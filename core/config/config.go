@@ -10,14 +10,10 @@ package config
 
 import (
 	_ "embed" // the schema
-	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/genway/genway/protocol"
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 )
 
 // Config is the whole file.
@@ -125,7 +121,7 @@ type Upstream struct {
 	Retries int `yaml:"retries,omitempty" json:"retries,omitempty" jsonschema:"minimum=-1" jsonschema_description:"How often a call that failed before its answer began is made again; default 1, -1 is never."`
 	// MaxAnswerBytes bounds one answer, or one event of a stream, after decompression.
 	// Defaults 64 MiB, for images and generation 120 MiB, which is the most.
-	MaxAnswerBytes int64 `yaml:"max_answer_bytes,omitempty" json:"max_answer_bytes,omitempty" jsonschema:"minimum=65536,maximum=125829120" jsonschema_description:"Most bytes of one answer, or of one event of a stream, after decompression; default 64 MiB, for images and generation 120 MiB, which is the most."`
+	MaxAnswerBytes Bytes `yaml:"max_answer_bytes,omitempty" json:"max_answer_bytes,omitempty" jsonschema:"minimum=65536,maximum=125829120" jsonschema_description:"Most bytes of one answer, or of one event of a stream, after decompression; default 64 MiB, for images and generation 120 MiB, which is the most."`
 	// BreakAfter is the failures in a row after which the circuit breaker opens for
 	// BreakFor; -1 is never. Defaults 5 and 10s.
 	BreakAfter int      `yaml:"break_after,omitempty" json:"break_after,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Failures in a row after which the circuit breaker opens and the upstream is not called; default 5, -1 is never."`
@@ -196,26 +192,6 @@ type Target struct {
 // CacheAuto adds prompt-cache breakpoints to the translated requests of a target.
 const CacheAuto = "auto"
 
-// Duration is a time.Duration spelled as in Go: 1m30s.
-type Duration time.Duration
-
-// UnmarshalYAML reads a duration. The error says where.
-func (d *Duration) UnmarshalYAML(node ast.Node) error {
-	text := node.GetToken().Value
-	if s, ok := node.(*ast.StringNode); ok {
-		text = s.Value // with its variables expanded
-	}
-	v, err := time.ParseDuration(text)
-	if err != nil {
-		return &yaml.SyntaxError{Token: node.GetToken(), Message: fmt.Sprintf("%q is no duration; write 90s, 5m or 1h30m", text)}
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// MarshalText writes it.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
 // Files are the files that are read with this one, but those with keys of upstreams: when one of them
 // changes, this one is to be read again.
 func (c *Config) Files() []string {
@@ -246,7 +222,7 @@ const PricesRemedy = "name a file of prices in the configuration (prices:), or a
 type Ledger struct {
 	// RetainDays is how many days the rows of single requests are kept; their sums by day
 	// stay. 0 is for good.
-	RetainDays int `yaml:"retain_days,omitempty" json:"retain_days,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many days the rows of single requests are kept; their sums by day stay. Without it, for good."`
+	RetainDays Days `yaml:"retain_days,omitempty" json:"retain_days,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many days the rows of single requests are kept; their sums by day stay. Without it, for good."`
 }
 
 const (

@@ -77,8 +77,8 @@ func TestEmptyFile(t *testing.T) {
 
 func TestErrorsSayWhereAndWhat(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
-		{"key of another mapping", "routes:\n  - {model: a, upstream: sandbox}\n", `f.yaml:2:16: unknown key "upstream"; it is a key of other mappings`},
-		{"unknown key", "upstreams:\n  a:\n    kind: chat\n    base_ur: http://x\n", `f.yaml:4:5: unknown key "base_ur"; did you mean "base_url"?`},
+		{"key of another mapping", "routes:\n  - {model: a, upstream: sandbox}\n", `f.yaml:2:16: unknown key "upstream" in routes[0]; write targets: [{upstream: NAME}]`},
+		{"unknown key", "upstreams:\n  a:\n    kind: chat\n    base_ur: http://x\n", `f.yaml:4:5: unknown key "base_ur" in upstreams.a; did you mean "base_url"?`},
 		{"wrong type", "routes:\n  - model: a\n    targets: 7\n", "f.yaml:3:"},
 		{"not YAML", "routes: [", "f.yaml:1:"},
 		{"variable", "upstreams:\n  a: {kind: chat, base_url: http://x, api_key: \"${NOPE}\"}\n", "f.yaml:2:"},
@@ -96,9 +96,9 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"no model", "routes:\n  - {targets: [{upstream: sandbox}]}\n", "model is missing"},
 		{"protocol", "routes:\n  - {model: a, protocols: [gemini], targets: [{upstream: sandbox}]}\n", `"gemini" is no protocol`},
 		{"weight", "routes:\n  - {model: a, targets: [{upstream: sandbox, weight: -1}]}\n", "expected at least 0"},
-		{"duration", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: soon}\n", `f.yaml:2:45: "soon" is no duration; write 90s`},
-		{"duration without a unit", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: 5}\n", `f.yaml:2:45: "5" is no duration`},
-		{"number", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: many}\n", "f.yaml:2:48: expected int, got string"},
+		{"duration", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: soon}\n", `f.yaml:2:45: upstreams.a.idle: "soon" is no duration; write 90s, 5m, 1h30m or 30d`},
+		{"duration without a unit", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: 5}\n", `f.yaml:2:45: upstreams.a.idle: "5" has no unit; write 5s, 5m or 5h`},
+		{"number", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: many}\n", "f.yaml:2:48: upstreams.a.retries: expected a whole number, as in 10 (how often a call that failed before its answer began is made again), got text"},
 		{"time below 0", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: -5s}\n", "f.yaml:2:45: upstreams.a.idle: expected a time above 0"},
 		{"retries below -1", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: -2}\n", "upstreams.a.retries: expected at least -1, got -2"},
 		{"ignored by gRPC", "upstreams:\n  a: {kind: generation, target: x, headers: {a: b}}\n", "upstreams.a.headers: an upstream of kind generation has none"},

@@ -36,8 +36,8 @@ func TestConsoleMistakes(t *testing.T) {
 		"{" + good + ", viewer_groups: [b], capture_groups: [a, b, c]}":                            "",
 		"{" + good + ", capture_groups: [a, \"\"]}":                                                "console.oidc.capture_groups[1]: it is empty",
 		"{" + strings.ReplaceAll(good, "admin_groups", "capture_groups") + "}":                     "console.oidc: admin_groups and viewer_groups are missing, so nobody could sign in; name a group",
-		"{" + good + ", client_secret: [x]}":                                                       "expected string",
-		"{" + good + ", clientid: x}":                                                              `unknown key "clientid"; did you mean "client_id"?`,
+		"{" + good + ", client_secret: [x]}":                                                       "console.oidc.client_secret: expected text (the client secret, best as ${NAME} from the environment), got a list",
+		"{" + good + ", clientid: x}":                                                              `unknown key "clientid" in console.oidc; did you mean "client_id"?`,
 	} {
 		_, err := config.Parse("f", []byte(routed+"console:\n  oidc: "+text+"\n"), func(string) (string, bool) { return "", false })
 		got := lines(err)

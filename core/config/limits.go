@@ -23,7 +23,7 @@ type Limits struct {
 	// closed. Default local.
 	WhenGone string `yaml:"when_gone,omitempty" json:"when_gone,omitempty" jsonschema:"enum=local,enum=closed" jsonschema_description:"While the store does not answer: local admits a share by each core's own count, closed refuses; default local."`
 	// LocalShare is the share of each limit that a core admits by itself then. Default 0.5.
-	LocalShare float64 `yaml:"local_share,omitempty" json:"local_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The share of each limit that a core admits by itself then; default 0.5."`
+	LocalShare Share `yaml:"local_share,omitempty" json:"local_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The share of each limit that a core admits by itself then; default 0.5."`
 	// OutputTokens are reserved of the tokens a minute for requests that set no maximum; a budget must have as many left. Default 1024.
 	OutputTokens int64 `yaml:"output_tokens,omitempty" json:"output_tokens,omitempty" jsonschema:"minimum=0,maximum=100000000" jsonschema_description:"Output tokens to reserve of the tokens a minute for a request that sets no maximum of its own, and the least that a budget must have left for one; default 1024."`
 	// Unpriced is what becomes of requests under a budget for models without a price:

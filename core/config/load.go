@@ -60,8 +60,11 @@ func parse(file string, text []byte, getenv func(string) (string, bool), files b
 	if body == nil {
 		return nil, &Error{File: file, Text: noRoutes}
 	}
+	if whose := foreignFile(body); whose != "" {
+		return nil, &Error{File: file, Text: fmt.Sprintf("this is a configuration of %s, which has other keys; docs/configuration.md says how one of Genway is written", whose)}
+	}
 	problems := strict.NewProblems(file, body)
-	problems.Absent = getenv == nil
+	problems.Absent, problems.Advise = getenv == nil, advise
 	ast.Walk(&expander{file: file, getenv: getenv, problems: problems}, body)
 	var config *Config
 	if problems.Decode(func() any { config = &Config{}; return config }) {
@@ -123,7 +126,16 @@ func (x *expander) Visit(node ast.Node) ast.Visitor {
 	if !ok {
 		return x
 	}
-	unknown := false
+	at := s.GetToken().Position
+	add := func(format string, args ...any) {
+		x.problems.Add(&Error{File: x.file, Line: at.Line, Column: at.Column, Text: fmt.Sprintf(format, args...)})
+	}
+	if m := foreignVariable.FindStringSubmatch(s.Value); m != nil {
+		add("%s is not replaced; write ${%s} for the value of that environment variable", s.Value, m[1])
+		x.problems.Unknown(s)
+		return x
+	}
+	unknown, written := false, s.Value
 	s.Value = variable.ReplaceAllStringFunc(s.Value, func(match string) string {
 		if match == "$$" {
 			return "$"
@@ -133,12 +145,15 @@ func (x *expander) Visit(node ast.Node) ast.Visitor {
 			if value, set := x.getenv(name); set {
 				return value
 			}
-			at := s.GetToken().Position
-			x.problems.Add(&Error{File: x.file, Line: at.Line, Column: at.Column, Text: fmt.Sprintf("the environment variable %s is not set", name)})
+			add("the environment variable %s is not set", name)
 		}
 		unknown = true
 		return match
 	})
+	if s.Value == "" && written != "" {
+		add("%s is empty; set the variable, or leave the key out", written)
+		unknown = true
+	}
 	if unknown {
 		x.problems.Unknown(s)
 	}

@@ -48,8 +48,8 @@ ledger: {retain_days: 1}
 unknown: 1
 `
 	const want = `f:1:8: store: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of a file
-f:3:19: unknown key "base_ulr"; did you mean "base_url"?
-f:3:48: expected int, got string
+f:3:19: unknown key "base_ulr" in upstreams.a; did you mean "base_url"?
+f:3:48: upstreams.a.retries: expected a whole number, as in 10 (how often a call that failed before its answer began is made again), got text
 f:3:61: upstreams.a.proxy: expected none, or http://, https://, socks5://, socks5h://host:port
 f:4:13: upstreams.b.kind: "chatt" is no kind; one of chat, responses, messages, generatecontent, images, generation, sandbox; did you mean "chat"?
 f:5:29: upstreams.c.base_url: "ftp://x" is no http(s) URL
@@ -58,7 +58,7 @@ f:5:67: upstreams.c.headers: "a b" cannot be sent as a header
 f:5:85: upstreams.c.idle: expected a time above 0
 f:5:99: upstreams.c.retries: expected at least -1, got -2
 f:6:33: the environment variable NEITHER is not set
-f:7:6: int was used where mapping is expected
+f:7:6: upstreams.e: expected a mapping, as in {kind: …}, got a whole number
 f:9:5: routes[0]: model is missing: a name or a glob, "*" for all
 f:9:38: routes[0].targets[0].upstream: there is no upstream "nobody"
 f:9:54: routes[0].targets[0].weight: expected at least 0, got -1
@@ -67,7 +67,7 @@ f:9:89: routes[0].targets[1].drop[1]: there is no parameter "seeds"; did you mea
 f:10:5: routes[1]: targets are missing
 f:10:28: routes[1].protocols[0]: "gemini" is no protocol; one of chat, responses, messages, generatecontent, images, grpc
 f:10:42: routes[1].protocols[2]: "grcp" is no protocol; one of chat, responses, messages, generatecontent, images, grpc; did you mean "grpc"?
-f:10:59: "soon" is no duration; write 90s, 5m or 1h30m
+f:10:59: routes[1].deadline: "soon" is no duration; write 90s, 5m, 1h30m or 30d
 f:12:31: limits.keys.requests_per_minute: expected 0 to 1000000000, got -1
 f:12:45: limits.keys.budgets[0]: 
 f:12:60: limits.keys.budgets[2]: there is a budget for the day already
@@ -103,11 +103,11 @@ func TestOddFiles(t *testing.T) {
 		"anchors":              {"upstreams:\n  a: &x {kind: chat, base_url: http://x}\n  b: *x\nroutes: [{model: m, targets: [{upstream: b}]}]\n", ""},
 		"an anchor of itself":  {"upstreams: &a\n  b: *a\n" + routes, "f:2:3: unknown key"},
 		"no such anchor":       {"upstreams: *a\n" + routes, "f:1:"},
-		"a key twice":          {"upstreams:\n  a: {kind: chat, kind: chat, base_url: http://x}\n", `f:2:19: mapping key "kind" already defined`},
-		"an upstream twice":    {"upstreams:\n  a: {kind: sandbox}\n  a: {kind: sandbox}\n", `f:3:3: mapping key "a" already defined`},
-		"a huge number":        {"routes: [{model: m, targets: [{upstream: sandbox, weight: 99999999999999999999}]}]\n", "f:1:59: 99999999999999999999 is too large a number"},
+		"a key twice":          {"upstreams:\n  a: {kind: chat, kind: chat, base_url: http://x}\n", `f:2:19: kind is a second time here; the first is on line 2`},
+		"an upstream twice":    {"upstreams:\n  a: {kind: sandbox}\n  a: {kind: sandbox}\n", `f:3:3: a is a second time here; the first is on line 2`},
+		"a huge number":        {"routes: [{model: m, targets: [{upstream: sandbox, weight: 99999999999999999999}]}]\n", "f:1:59: routes[0].targets[0].weight: 99999999999999999999 is too large a number"},
 		"huge weights":         {"routes: [{model: m, targets: [{upstream: sandbox, weight: 9223372036854775807}]}]\n", "weight: expected at most 1000000, got 9223372036854775807"},
-		"a share that is none": {"limits: {local_share: .nan, store: 'redis://h'}\n" + routes, "limits.local_share: expected 0 to 1, got NaN"},
+		"a share that is none": {"limits: {local_share: .nan, store: 'redis://h'}\n" + routes, "limits.local_share: \".nan\" is no share"},
 		"a value that is none": {"routes: [{model: m, targets: [{upstream: sandbox, set: {temperature: .nan}}]}]\n", "expected at least 0, got NaN"},
 		"for ever":             {"ledger: {retain_days: 9223372036854775807}\n" + routes, "retain_days: expected at most 36500"},
 		"a long time":          {"upstreams: {a: {kind: chat, base_url: http://x, idle: 9999999h}}\n" + routes, `"9999999h" is no duration`},
@@ -152,7 +152,7 @@ limits: {store: "${REDIS}", keys: {budgets: ["${BUDGET}"]}}
 	bad := strings.Replace(good, `api_key: "${KEY}"`, `api_keys: "${KEY}"`, 1)
 	bad = strings.Replace(bad, "{upstream: a}", "{upstream: d}", 1)
 	_, err := config.Parse("f", []byte(bad), nil)
-	if got, want := lines(err), "f:3:40: unknown key \"api_keys\"; did you mean \"api_key\"?\nf:7:101: routes[0].targets[1].upstream: there is no upstream \"d\""; !strings.HasPrefix(got, want[:40]) || strings.Count(got, "\n") != 1 {
+	if got, want := lines(err), "f:3:40: unknown key \"api_keys\" in upstreams.a; did you mean \"api_key\"?\nf:7:101: routes[0].targets[1].upstream: there is no upstream \"d\""; !strings.HasPrefix(got, want[:40]) || strings.Count(got, "\n") != 1 {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	_, err = config.Parse("f", []byte(good), getenv)
@@ -165,13 +165,13 @@ limits: {store: "${REDIS}", keys: {budgets: ["${BUDGET}"]}}
 func TestWarnings(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":                 {"routes: [{model: a, targets: [{upstream: sandbox, weight: 1}]}, {model: '*', targets: [{upstream: sandbox}]}]\n", ""},
-		"shadowed":                {"routes: [{model: '*', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "f:1:64: routes[1].model: nothing comes to this route: routes[0] (*) ahead of it takes all that it matches"},
-		"a glob of a glob":        {"routes: [{model: 'g*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*-x', targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
-		"the name again":          {"routes: [{model: a, targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"shadowed":                {"routes: [{model: '*', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "f:1:64: routes[1].model: this route is never used: routes[0] (*) matches first"},
+		"a glob of a glob":        {"routes: [{model: 'g*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*-x', targets: [{upstream: sandbox}]}]\n", "routes[1].model: this route is never used"},
+		"the name again":          {"routes: [{model: a, targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "routes[1].model: this route is never used"},
 		"not quite":               {"routes: [{model: 'gpt-*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*', targets: [{upstream: sandbox}]}, {model: 'a*a', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
 		"for some callers":        {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
-		"for the same callers":    {"routes: [{model: '*', protocols: [chat, grpc], targets: [{upstream: sandbox}]}, {model: a, protocols: [grpc], targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
-		"together":                {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: 'a*', protocols: [grpc], targets: [{upstream: sandbox}]}, {model: ab, protocols: [grpc, chat], targets: [{upstream: sandbox}]}]\n", "routes[0] (*), routes[1] (a*) ahead of it"},
+		"for the same callers":    {"routes: [{model: '*', protocols: [chat, grpc], targets: [{upstream: sandbox}]}, {model: a, protocols: [grpc], targets: [{upstream: sandbox}]}]\n", "routes[1].model: this route is never used"},
+		"together":                {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: 'a*', protocols: [grpc], targets: [{upstream: sandbox}]}, {model: ab, protocols: [grpc, chat], targets: [{upstream: sandbox}]}]\n", "routes[0] (*), routes[1] (a*) match first"},
 		"weight 0":                {"routes: [{model: a, targets: [{upstream: sandbox, weight: 0}]}]\n", "f:1:59: routes[0].targets[0].weight: 0 is taken for 1"},
 		"weight of a fallback":    {"routes: [{model: a, targets: [{upstream: sandbox}], fallback: [{upstream: sandbox, weight: 2}]}]\n", "routes[0].fallback[0].weight: a fallback has no weight"},
 		"budgets and no prices":   {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", "f:2:26: limits.keys.budgets: there are budgets and no prices"},
@@ -183,10 +183,10 @@ func TestWarnings(t *testing.T) {
 		"another header":          {"upstreams: {a: {kind: messages, base_url: 'http://h', headers: {X-Tenant: a}}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
 		"no key":                  {"upstreams: {a: {kind: chat, base_url: 'http://h'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
 		"a key, encrypted":        {"upstreams: {a: {kind: chat, base_url: 'https://h', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
-		"a key, on this machine":  {"upstreams: {a: {kind: chat, base_url: 'http://127.0.0.1:1', api_key: secret}, b: {kind: chat, base_url: 'http://[::1]', api_key: secret}, c: {kind: chat, base_url: 'http://localhost', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"a key, on this machine":  {"upstreams: {a: {kind: chat, base_url: 'http://127.0.0.1:1', api_key: secret}, b: {kind: chat, base_url: 'http://[::1]', api_key: secret}, c: {kind: chat, base_url: 'http://localhost', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}, {upstream: b}, {upstream: c}]}]\n", ""},
 		"a target in clear text":  {"upstreams: {a: {kind: generation, target: 'dns:///core:9090'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", "f:1:43: upstreams.a.target: calls go to core in clear text; set tls: true"},
 		"a target, encrypted":     {"upstreams: {a: {kind: generation, target: 'core:9090', tls: true}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
-		"targets of this machine": {"upstreams: {a: {kind: generation, target: 'localhost:1'}, b: {kind: generation, target: '[::1]:1'}, c: {kind: generation, target: 'unix:/s'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"targets of this machine": {"upstreams: {a: {kind: generation, target: 'localhost:1'}, b: {kind: generation, target: '[::1]:1'}, c: {kind: generation, target: 'unix:/s'}}\nroutes: [{model: a, targets: [{upstream: a}, {upstream: b}, {upstream: c}]}]\n", ""},
 		"budgets and prices":      {"prices: p.yaml\nroutes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -400,7 +400,7 @@ func TestEmptyIsNotUnbounded(t *testing.T) {
 		"limits: {keys: {budgets: []}}\n" + routes:                              "f:1:26: limits.keys.budgets: it is empty; leave it out for no budget",
 		"limits: {owners: [{owner: a, budgets: []}]}\n" + routes:                "limits.owners[0].budgets: it is empty",
 		"routes: [{model: m, protocols: [], targets: [{upstream: sandbox}]}]\n": "f:1:32: routes[0].protocols: it is empty; leave it out for all",
-		"limits: {keys: {requests_per_minute: ''}}\n" + routes:                  "f:1:38: expected int64",
+		"limits: {keys: {requests_per_minute: ''}}\n" + routes:                  "f:1:38: limits.keys.requests_per_minute: expected a whole number",
 		"limits: {keys: {requests_per_minute: 0}}\n" + routes:                   "",
 	} {
 		_, err := config.Parse("f", []byte(text), getenv)

@@ -23,7 +23,7 @@ routes:
         set: {temperature: 0, stop_sequences: ["END", "${KEY}"], store: false, effort: low}
         default: {seed: 7}
         bound: {max_output_tokens: 4096, candidate_count: {min: 1, max: 2}}
-    fallback: [{upstream: pictures, default: {size: 512x512}}]
+    fallback: [{upstream: pictures, default: {size: 512x512}}, {upstream: claude}]
 `
 
 func TestOverrides(t *testing.T) {
@@ -62,13 +62,13 @@ func TestWrongOverrides(t *testing.T) {
 		"sandbox\n        cache: auto":                                             `routes[0].targets[0].cache: requests to an upstream of kind sandbox have no`,
 		"claude\n        cache: on":                                                `routes[0].targets[0].cache: "on" is no policy; auto is the only one`,
 		"local\n        drop: [temprature]":                                        `f.yaml:9:16: routes[0].targets[0].drop[0]: there is no parameter "temprature"; did you mean "temperature"?`,
-		"local\n        set: {temprature: 1}":                                      `f.yaml:9:15: unknown key "temprature"; did you mean "temperature"?`,
-		"local\n        sett: {temperature: 1}":                                    `f.yaml:9:9: unknown key "sett"; did you mean "set"?`,
-		"local\n        set: {temperature: hot}":                                   `f.yaml:9:28: expected float64, got string`,
+		"local\n        set: {temprature: 1}":                                      `f.yaml:9:15: unknown key "temprature" in routes[0].targets[0].set; did you mean "temperature"?`,
+		"local\n        sett: {temperature: 1}":                                    `f.yaml:9:9: unknown key "sett" in routes[0].targets[0]; did you mean "set"?`,
+		"local\n        set: {temperature: hot}":                                   `f.yaml:9:28: routes[0].targets[0].set.temperature: expected a number, as in 0.5, got text`,
 		"local\n        set: {temperature: 3}":                                     `f.yaml:9:28: routes[0].targets[0].set.temperature: expected at most 2, got 3`,
 		"local\n        set: {temperature: .nan}":                                  `expected at least 0, got NaN`,
-		"local\n        set: {seed: 1.5}":                                          `f.yaml:9:21: expected a whole number, got 1.5`,
-		"local\n        weight: 1.5":                                               `f.yaml:9:17: expected a whole number, got 1.5`,
+		"local\n        set: {seed: 1.5}":                                          `f.yaml:9:21: routes[0].targets[0].set.seed: expected a whole number, got 1.5`,
+		"local\n        weight: 1.5":                                               `f.yaml:9:17: routes[0].targets[0].weight: expected a whole number, got 1.5`,
 		"local\n        set: {user: \"\"}":                                         `set.user: is empty; drop leaves a parameter out`,
 		"local\n        set: {stop_sequences: []}":                                 `set.stop_sequences: is empty`,
 		"local\n        set: {top_k: 4}":                                           `f.yaml:9:22: routes[0].targets[0].set.top_k: an upstream of kind chat has no parameter top_k`,
@@ -79,9 +79,9 @@ func TestWrongOverrides(t *testing.T) {
 		"local\n        set: {seed: 1}\n        default: {seed: 2}":                `f.yaml:10:25: routes[0].targets[0].default.seed: seed is in set already; one of them would do nothing`,
 		"local\n        drop: [seed]\n        default: {seed: 2}":                  `seed is in drop already`,
 		"local\n        drop: [seed, seed]":                                        `drop[1]: seed is in drop already`,
-		"local\n        bound: {temperature: hot}":                                 `f.yaml:9:30: expected a number, the most, or {min: N, max: N}`,
+		"local\n        bound: {temperature: hot}":                                 `f.yaml:9:30: routes[0].targets[0].bound.temperature: expected a number, the most, or {min: N, max: N}`,
 		"local\n        bound: {temperature: {}}":                                  `bound.temperature: expected a number, the most, or {min: N, max: N}`,
-		"local\n        bound: {temperature: {mn: 1}}":                             `f.yaml:9:31: unknown key "mn"; did you mean "min"?`,
+		"local\n        bound: {temperature: {mn: 1}}":                             `f.yaml:9:31: unknown key "mn" in routes[0].targets[0].bound.temperature; did you mean "min"?`,
 		"local\n        bound: {temperature: 3}":                                   `expected at most 2, got 3`,
 		"local\n        bound: {max_output_tokens: 0}":                             `expected at least 1, got 0`,
 		"local\n        bound: {max_output_tokens: 1.5}":                           `expected a whole number, got 1.5`,

@@ -32,13 +32,24 @@ func TestSchemaIsFresh(t *testing.T) {
 	}
 }
 
+// amountSchema is the schema of an amount that is a number, or a text with a unit.
+func amountSchema(examples ...any) *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "number"}, {Type: "string"}}, Examples: examples}
+}
+
 func reflected() ([]byte, error) {
 	reflector := jsonschema.Reflector{
 		FieldNameTag: "yaml", DoNotReference: false, ExpandedStruct: true,
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			switch t {
 			case reflect.TypeFor[config.Duration]():
-				return &jsonschema.Schema{Type: "string", Examples: []any{"30s", "5m"}}
+				return &jsonschema.Schema{Type: "string", Examples: []any{"30s", "5m", "30d"}}
+			case reflect.TypeFor[config.Bytes]():
+				return amountSchema("65536", "64KiB", "1MiB")
+			case reflect.TypeFor[config.Share]():
+				return amountSchema("0.5", "70%")
+			case reflect.TypeFor[config.Days]():
+				return amountSchema("30", "30d")
 			case reflect.TypeFor[config.Moment]():
 				return &jsonschema.Schema{Type: "string", Examples: []any{"2027-01-31T12:00:00Z", "2027-01-31"}}
 			case reflect.TypeFor[config.Bound]():

@@ -91,7 +91,7 @@ func (u Upstream) validate(all *checks, at string) {
 		all.wrongf(at, "kind is missing; one of %s", strings.Join(Kinds(), ", "))
 		return
 	case !slices.Contains(Kinds(), u.Kind):
-		all.wrongf(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds(), ", "), strict.Meant(u.Kind, Kinds()))
+		all.wrongf(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds(), ", "), kindOf(u.Kind))
 		return
 	case u.Kind == "generation" && u.Target == "":
 		all.wrongf(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
@@ -196,10 +196,12 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		c.Upstreams[name].warnOfClearText(&all, "$.upstreams."+quoted(name))
 	}
+	c.warnOfUnused(&all)
 	for i, r := range c.Routes {
 		at := fmt.Sprintf("$.routes[%d]", i)
+		c.warnOfUnlisted(&all, at, r)
 		if by, shadowed := c.shadowing(i, ahead); shadowed {
-			all.wrongf(at+".model", "nothing comes to this route: %s", by)
+			all.wrongf(at+".model", "this route is never used: %s", by)
 		}
 		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky != nil && *r.Sticky) {
 			key := map[bool]string{true: "strategy", false: "sticky"}[r.Strategy != ""]
@@ -227,6 +229,41 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 		warnings.Add(w)
 	}
 	c.warnings, _ = warnings.Err().(Errors) //nolint:errorlint // that is what it is
+}
+
+// warnOfUnused warns of upstreams to which no route leads.
+func (c *Config) warnOfUnused(all *checks) {
+	used := map[string]bool{}
+	for _, r := range c.Routes {
+		for _, t := range slices.Concat(r.Targets, r.Fallback) {
+			used[t.Upstream] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		if !used[name] && len(c.Routes) > 0 {
+			all.wrongf("$.upstreams."+quoted(name), "no route uses this upstream")
+		}
+	}
+}
+
+// warnOfUnlisted warns of a model that none of the route's upstreams has, where each of them lists its models.
+func (c *Config) warnOfUnlisted(all *checks, at string, r Route) {
+	var listed []string
+	for _, t := range slices.Concat(r.Targets, r.Fallback) {
+		names := c.Upstreams[t.Upstream].Models.Names
+		if len(names) == 0 {
+			return
+		}
+		for _, name := range names {
+			if glob.Match(cmp.Or(t.Model, r.Model), name) {
+				return
+			}
+		}
+		listed = append(listed, names...)
+	}
+	if len(listed) > 0 {
+		all.wrongf(at+".model", "none of the route's upstreams lists a model %s%s", r.Model, strict.Meant(r.Model, listed))
+	}
 }
 
 // credentials are headers that have a credential, in lower case.
@@ -312,5 +349,12 @@ func (c *Config) shadowing(route int, ahead ahead) (by string, all bool) {
 	for _, i := range slices.Compact(first) {
 		names = append(names, fmt.Sprintf("routes[%d] (%s)", i, c.Routes[i].Model))
 	}
-	return strings.Join(names, ", ") + " ahead of it takes all that it matches", len(names) > 0
+	by = strings.Join(names, ", ") + " match first"
+	if len(names) == 1 {
+		by = names[0] + " matches first"
+	}
+	if len(names) == 1 && c.Routes[first[0]].Model == c.Routes[route].Model {
+		by += "; to share the load, write all targets in one route"
+	}
+	return by, len(names) > 0
 }

@@ -156,8 +156,8 @@ func TestErrorsSayWhere(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
 		{"empty", "", "f.yaml: there are no prices in it"},
 		{"no rows", "prices: []\n", "f.yaml: there are no prices in it"},
-		{"unknown key", "prices:\n  - {model: a, inputs: 1, output: 2}\n", `f.yaml:2:16: unknown key "inputs"; did you mean "input"?`},
-		{"unknown key of a tier", "prices:\n  - {model: a, input: 1, output: 2, tiers: [{abve: 1}]}\n", `unknown key "abve"; did you mean "above"?`},
+		{"unknown key", "prices:\n  - {model: a, inputs: 1, output: 2}\n", `f.yaml:2:16: unknown key "inputs" in prices[0]; did you mean "input"?`},
+		{"unknown key of a tier", "prices:\n  - {model: a, input: 1, output: 2, tiers: [{abve: 1}]}\n", `unknown key "abve" in prices[0].tiers[0]; did you mean "above"?`},
 		{"no model", "prices:\n  - {input: 1, output: 2}\n", "f.yaml:2:5: prices[0]: model is missing"},
 		{"no input", "prices:\n  - {model: a, output: 2}\n", "prices[0]: input is missing"},
 		{"no output", "prices:\n  - {model: a, input: 2}\n", "prices[0]: output is missing"},

@@ -53,7 +53,7 @@ type Store struct {
 }
 
 // ErrMissing is a file that Config.Existing says must be there.
-var ErrMissing = errors.New("there is no such store: say by --data, --store or --config where the data is; genway serve and genway keys create make a new store")
+var ErrMissing = errors.New("it does not exist; set --data, --store or --config to where the data is, or make a new store by genway serve or genway keys create")
 
 // Open opens the database and brings its schema up to date, unless Config.Migrate says
 // otherwise; processes that open it at once take turns. Errors are one line and name the file, the directory or the

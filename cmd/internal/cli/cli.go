@@ -66,7 +66,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 // The result stops the logging.
 func TellEnd(ctx context.Context, log *slog.Logger, grace time.Duration) func() bool {
 	return context.AfterFunc(ctx, func() {
-		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace_seconds", grace.Seconds())
+		log.Info("shutting down; waiting for requests in flight, a second signal ends them at once", "grace_seconds", grace.Seconds())
 	})
 }
 

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+	"github.com/genway/genway/internal/amount"
 )
 
 // Program is the name, the purpose and the grammar of a program. Grammar is a pointer to a
@@ -127,6 +128,7 @@ func (p Program) parser(options ...kong.Option) (*kong.Kong, error) {
 		kong.Resolvers(environment()),
 		kong.KindMapper(reflect.Slice, checked{mappers.ForType(reflect.TypeFor[[]string]())}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), durations{}),
+		kong.NamedMapper(numberOfBytes, byteCounts{}),
 		kong.NamedMapper(existingFile, checked{mappers.ForNamedType(existingFile, reflect.TypeFor[string]())}),
 	)...)
 	if err != nil {
@@ -173,11 +175,31 @@ func (durations) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
 		return err
 	}
-	d, err := time.ParseDuration(text)
+	d, err := amount.Duration(text)
 	if err != nil {
-		return fmt.Errorf("expected a duration with its unit, as 90s, 20m or 24h, got %q", text)
+		return err //nolint:wrapcheck // it says what to write
 	}
 	target.SetInt(int64(d))
+	return nil
+}
+
+// numberOfBytes is the type, in a tag, of a flag that is a number of bytes.
+const numberOfBytes = "bytes"
+
+// byteCounts reads numbers of bytes, with a unit or without.
+type byteCounts struct{}
+
+// Decode sets the target to the next value.
+func (byteCounts) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto(numberOfBytes, &text); err != nil {
+		return err
+	}
+	n, err := amount.Bytes(text)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what to write
+	}
+	target.SetInt(n)
 	return nil
 }
 
@@ -271,13 +293,13 @@ func checkBounds(flags []*kong.Flag) error {
 // flagAmount reads a bound. A bound that cannot be read is a mistake of the grammar.
 func flagAmount(t reflect.Type, text string) int64 {
 	if t == reflect.TypeFor[time.Duration]() {
-		d, err := time.ParseDuration(text)
+		d, err := amount.Duration(text)
 		if err != nil {
 			panic(err)
 		}
 		return int64(d)
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := amount.Bytes(text) // a number without a unit is one
 	if err != nil {
 		panic(err)
 	}

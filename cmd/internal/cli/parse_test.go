@@ -135,7 +135,7 @@ func TestHelpAndVersionAtEveryLevel(t *testing.T) {
 // an error names the flag and the variable, and does not repeat it.
 func TestErrorsKeepSecrets(t *testing.T) {
 	for _, c := range []struct{ name, value, line, want string }{
-		{"TEST_WAIT", "canary", "group do --format=json x", "--wait: expected a duration with its unit, as 90s, 20m or 24h, got [REDACTED] (from TEST_WAIT) (see test group do --help)"},
+		{"TEST_WAIT", "canary", "group do --format=json x", "--wait: [REDACTED] is no duration; write 90s, 5m, 1h30m or 30d (from TEST_WAIT) (see test group do --help)"},
 		{"TEST_WAIT", "e", "group do --format=json x", "--wait: its value is not valid (from TEST_WAIT)"},
 		{"TEST_NETWORKS", "10.0.0.0/8,canary", "group do --format=json x", `--networks: netip.ParsePrefix([REDACTED]): no '/' (from TEST_NETWORKS)`},
 		{"TEST_FILE", "canary", "group do --format=json x", "--file: [REDACTED]: no such file or directory (from TEST_FILE)"},

@@ -57,7 +57,7 @@ func openLimits(ctx context.Context, section config.Limits, entries ledger.Store
 }
 
 func policyOf(section config.Limits) shared.Policy {
-	return shared.Policy{Local: section.WhenGone == "local", Share: section.LocalShare}
+	return shared.Policy{Local: section.WhenGone == "local", Share: float64(section.LocalShare)}
 }
 
 // errStore is a change that a running core cannot follow.

@@ -67,7 +67,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 		}
 		made, err := generation.New(generation.Config{
 			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: configured(c),
-			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle), MaxAnswerBytes: c.MaxAnswerBytes, NoTrace: !c.Traces(),
+			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle), MaxAnswerBytes: int64(c.MaxAnswerBytes), NoTrace: !c.Traces(),
 		})
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
 
-		MaxAnswerBytes: c.MaxAnswerBytes,
+		MaxAnswerBytes: int64(c.MaxAnswerBytes),
 		Memory:         u.memory,
 		Trace:          c.Traces(),
 		LeaveUsage:     c.StreamUsage == config.Leave,

@@ -29,8 +29,8 @@ import (
 type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry change it
 	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	TLSFlags
-	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
-	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" placeholder:"BYTES" help:"Memory limit for the bodies of all requests together, at least four times --max-body-bytes. Default: 1 GiB, or that minimum if it is larger. One key may use half of it, and so may one address."`
+	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" type:"bytes" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
+	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit for the bodies of all requests together, at least four times --max-body-bytes. Default: 1 GiB, or that minimum if it is larger. One key may use half of it, and so may one address."`
 	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream sends a heartbeat; 0 or a negative value turns heartbeats off."`
 	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" help:"Write timeout: how long a caller may take to accept the next part of an answer."`
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,6 +43,9 @@ type Problems struct {
 	left []leftOut
 	// Absent says that files which are not there are no mistake.
 	Absent bool
+	// Advise says what to write in place of an unknown key at a path of the file, as in upstreams.a.timeout; empty for no advice.
+	// nil advises nothing.
+	Advise func(path, key string) string
 	all    Errors
 }
 
@@ -64,6 +68,7 @@ type leftOut struct {
 func (l leftOut) explains(p *problem) bool {
 	at := max(strings.LastIndexByte(l.path, '.'), 0)
 	parent, name := l.path[:at], strings.TrimPrefix(l.path[at:], ".")
+	name, _, _ = strings.Cut(name, "[") // an element that is left out may leave none
 	missing := strings.Contains(p.text, " is missing") || strings.Contains(p.text, " are missing")
 	if l.unknown {
 		return p.path == parent && (missing || strings.HasPrefix(p.text, "expected ")) // an empty mapping, perhaps
@@ -149,12 +154,13 @@ func (c *counter) Visit(ast.Node) ast.Visitor {
 // It reports whether into can be used. In a large document it does not look for all mistakes: the last one says so.
 func (p *Problems) Decode(fresh func() any) bool {
 	for range p.sought() {
-		err := decode(p.body, fresh())
+		into := fresh()
+		err := decode(p.body, into)
 		if err == nil {
 			return true
 		}
-		p.Add(positioned(p.file, err.error, err.schema))
-		syntax, ok := errors.AsType[yaml.Error](err.error)
+		p.Add(positioned(p.file, err, &document{body: p.body, schema: reflect.TypeOf(into)}, p.Advise))
+		syntax, ok := errors.AsType[yaml.Error](err)
 		if !ok || syntax.GetToken() == nil || !p.leaveOut(syntax.GetToken(), unknownKey().MatchString(err.Error())) {
 			return false
 		}

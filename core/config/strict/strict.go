@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -50,7 +49,7 @@ func Parse(file string, text []byte) (body ast.Node, err error) {
 	}
 	tree, err := parser.Parse(tokens, 0)
 	if err != nil {
-		return nil, positioned(file, err, nil)
+		return nil, positioned(file, err, nil, nil)
 	}
 	if len(tree.Docs) > 1 {
 		return nil, &Error{File: file, Text: "several documents in one file"}
@@ -94,7 +93,7 @@ func Value(file string, text []byte) (value any, err error) {
 		return nil, err
 	}
 	if err := yaml.NodeToValue(body, &value, yaml.UseOrderedMap()); err != nil {
-		return nil, positioned(file, err, nil)
+		return nil, positioned(file, err, nil, nil)
 	}
 	return value, nil
 }
@@ -103,56 +102,56 @@ func Value(file string, text []byte) (value any, err error) {
 // an error, as is a value of another type.
 func Decode(file string, body ast.Node, into any) error {
 	if err := decode(body, into); err != nil {
-		return positioned(file, err.error, err.schema)
+		return positioned(file, err, &document{body: body, schema: reflect.TypeOf(into)}, nil)
 	}
 	return nil
 }
 
-// decodeError is an error of the decoder's, and the schema that its unknown key is none of.
-type decodeError struct {
-	error
-	schema reflect.Type
-}
-
-func decode(body ast.Node, into any) *decodeError {
+func decode(body ast.Node, into any) error {
 	if err := checkNulls(body); err != nil {
-		return &decodeError{err, nil}
+		return err
 	}
 	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
-		return &decodeError{err, reflect.TypeOf(into)}
+		return err //nolint:wrapcheck // positioned takes it apart
 	}
-	if err := checkWhole(body, reflect.TypeOf(into)); err != nil {
-		return &decodeError{err, nil}
-	}
-	return nil
+	return checkWhole(body, reflect.TypeOf(into))
 }
 
-// positioned returns a parser's or decoder's error with its place, and for an unknown key the one
-// of the schema that was probably meant.
-func positioned(file string, err error, schema reflect.Type) error {
+// positioned returns a parser's or decoder's error with its place, in words of the schema: for an unknown key what advise
+// says or the key that was probably meant, for a value of another type what is expected.
+func positioned(file string, err error, doc *document, advise func(path, key string) string) error {
 	e := &Error{File: file, Text: err.Error()}
-	if syntax, ok := errors.AsType[yaml.Error](err); ok {
-		e.Text = syntax.GetMessage()
-		if t := syntax.GetToken(); t != nil {
-			e.Line, e.Column = t.Position.Line, t.Position.Column
-		}
+	syntax, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return e
 	}
-	if m := wrongType().FindStringSubmatch(e.Text); m != nil {
-		e.Text = fmt.Sprintf("expected %s, got %s", typeName(m[2]), typeName(m[1]))
+	e.Text = syntax.GetMessage()
+	t := syntax.GetToken()
+	if t == nil {
+		return e
 	}
-	if m := tooLarge().FindStringSubmatch(e.Text); m != nil {
-		e.Text = m[1] + " is too large a number"
-	}
+	e.Line, e.Column = t.Position.Line, t.Position.Column
+	at := doc.find(t)
 	if m := unknownKey().FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
-		if schema != nil {
-			keys := keysOf(schema, map[reflect.Type]bool{})
-			if slices.Contains(keys, m[1]) {
-				e.Text += "; it is a key of other mappings"
-			} else {
-				e.Text += Meant(m[1], keys)
-			}
+		if at != nil {
+			e.Text += at.within() + doc.meant(at.path, m[1], advise)
 		}
+		return e
+	}
+	m := wrongType().FindStringSubmatch(e.Text)
+	if m == nil {
+		m = wrongNode().FindStringSubmatch(e.Text)
+	}
+	switch {
+	case tooLarge().MatchString(e.Text):
+		e.Text = at.prefix() + t.Value + " is too large a number"
+	case m == nil:
+		e.Text = at.prefix() + inOurWords(e.Text)
+	case at == nil || at.schema == nil:
+		e.Text = fmt.Sprintf("%sexpected %s, got %s", at.prefix(), typeName(m[2]), typeName(m[1]))
+	default:
+		e.Text = fmt.Sprintf("%s: expected %s, got %s", at.name(), at.expected(), typeName(m[1]))
 	}
 	return e
 }
@@ -163,17 +162,26 @@ var (
 		return regexp.MustCompile(`cannot unmarshal (\S+) into Go value of type \S+ \( overflow \)`)
 	})
 	wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cannot unmarshal (.+) into Go .* of type (\S+)$`) })
+	wrongNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+) was used where (\S+) is expected`) })
 )
 
-// typeName is what an operator calls a type of Go's.
-func typeName(goType string) string {
+// typeName is what an operator calls a type of Go's or of YAML's.
+func typeName(name string) string {
 	switch {
-	case strings.HasPrefix(goType, "[]"):
+	case strings.HasPrefix(name, "[]"), name == "sequence":
 		return "a list"
-	case strings.HasPrefix(goType, "map["), strings.Contains(goType, "."):
+	case strings.HasPrefix(name, "map["), strings.Contains(name, "."), name == "mapping":
 		return "a mapping"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(name, "float"):
+		return "a number"
+	case name == "string":
+		return "text"
+	case name == "bool":
+		return "true or false"
 	}
-	return goType
+	return name
 }
 
 // Meant asks whether the known word that is spelled most like the given one was meant:
@@ -189,23 +197,4 @@ func Meant(word string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-func keysOf(t reflect.Type, seen map[reflect.Type]bool) []string {
-	for t.Kind() == reflect.Map || t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || seen[t] {
-		return nil
-	}
-	seen[t] = true
-	var keys []string
-	for field := range t.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if name != "" {
-			keys = append(keys, name)
-		}
-		keys = append(keys, keysOf(field.Type, seen)...)
-	}
-	return keys
 }

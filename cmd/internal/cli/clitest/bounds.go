@@ -33,9 +33,12 @@ func Bounds(t *testing.T, program func() cli.Program, command []string, argument
 		var bad []string
 		switch {
 		case kind == reflect.TypeFor[time.Duration]():
-			bad = []string{"", "x", "NaN", "5", "1e3", "1d", "2562048h", "inf", "-1s"}
+			bad = []string{"", "x", "NaN", "5", "1e3", "1.5d", "2562048h", "inf", "-1s"}
 		case kind.Kind() == reflect.Int || kind.Kind() == reflect.Int64:
 			bad = []string{"", "x", "NaN", "1.5", "1e3", "9223372036854775808", "64MiB", "-1"}
+			if flag.Tag.Type == "bytes" {
+				bad[slices.Index(bad, "64MiB")] = "64M"
+			}
 		default:
 			continue
 		}

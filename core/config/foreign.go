@@ -1,0 +1,106 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/core/upstream/provider"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// What other gateways' configurations call things, and what to write here. Sources: LiteLLM's config.yaml
+// (docs.litellm.ai/docs/proxy/config_settings), Bifrost's config.json (docs.getbifrost.ai).
+
+// foreignFiles are keys at the top of a file that only another gateway's configuration has.
+var foreignFiles = map[string]string{
+	"model_list": "LiteLLM", "litellm_settings": "LiteLLM", "router_settings": "LiteLLM", "general_settings": "LiteLLM",
+	"config_store": "Bifrost", "logs_store": "Bifrost", "vector_store": "Bifrost", "governance": "Bifrost",
+}
+
+// foreignFile returns whose configuration a text is; empty for none that is known.
+func foreignFile(body ast.Node) string {
+	mapping, ok := body.(*ast.MappingNode)
+	if !ok {
+		return ""
+	}
+	whose := ""
+	for _, v := range mapping.Values {
+		switch key := v.Key.GetToken().Value; key {
+		case "upstreams", "routes":
+			return ""
+		default:
+			whose = cmp.Or(whose, foreignFiles[key])
+		}
+	}
+	return whose
+}
+
+// foreignKeys is what to write in place of keys that the file does not have, by the mapping in which they are.
+var foreignKeys = []struct {
+	within *regexp.Regexp // the path of the mapping
+	advice map[string]string
+}{
+	{regexp.MustCompile(`^upstreams\.[^.]+$|^upstreams\.'[^']+'$`), map[string]string{
+		"timeout": "use first_byte, for the time until an answer begins, or deadline, for a whole call", "request_timeout": "use deadline", "stream_timeout": "use first_byte or idle",
+		"connect_timeout": "use first_byte", "retry": "use retries", "num_retries": "use retries", "max_retries": "use retries", "allowed_fails": "use break_after", "cooldown_time": "use break_for",
+		"api_base": "use base_url", "url": "use base_url", "endpoint_url": "use base_url", "key": "use api_key", "apikey": "use api_key", "token": "use api_key",
+		"type": "use kind", "protocol": "use kind", "max_parallel_requests": "use max_concurrent", "concurrency_limit": "use max_concurrent",
+		"rpm":          "the requests a minute of a model are in limits: {models: [{model: M, requests_per_minute: 60}]}",
+		"tpm":          "the tokens a minute of a model are in limits: {models: [{model: M, tokens_per_minute: 100000}]}",
+		"organization": "use headers: {OpenAI-Organization: ORGANIZATION}", "weight": "it is a key of a route's targets", "fallback": "it is a key of a route",
+	}},
+	{regexp.MustCompile(`^routes\[\d+\]$`), map[string]string{
+		"upstream": "write targets: [{upstream: NAME}]", "provider": "write targets: [{upstream: NAME}]", "name": "use model", "model_name": "use model", "alias": "use model", "models": "use model: a name, or a glob as in gpt-*",
+		"timeout": "use deadline", "retry": "retries is a key of an upstream", "num_retries": "retries is a key of an upstream", "retries": "it is a key of an upstream", "fallbacks": "use fallback: [{upstream: NAME}]",
+		"protocol": "use protocols: [NAME]", "weight": "it is a key of the route's targets", "rpm": "use limits: {models: [{model: M, requests_per_minute: 60}]}", "tpm": "use limits: {models: [{model: M, tokens_per_minute: 100000}]}",
+	}},
+	{regexp.MustCompile(`^routes\[\d+\]\.(targets|fallback)\[\d+\]$`), map[string]string{
+		"name": "use upstream", "provider": "use upstream", "priority": "the targets of a route share its load; what is tried in order is its fallback", "order": "the targets of a route share its load; what is tried in order is its fallback",
+		"timeout": "use deadline of the route, or first_byte of the upstream",
+	}},
+	{regexp.MustCompile(`^limits\.(keys|owners\[\d+\]|models\[\d+\])$`), map[string]string{
+		"rpm": "use requests_per_minute", "tpm": "use tokens_per_minute", "max_parallel_requests": "use concurrent", "max_concurrent": "use concurrent",
+		"max_budget": "use budgets: [100/month]", "budget_duration": "the period is a part of the budget: budgets: [100/month]", "budget": "use budgets: [100/month]", "soft_budget": "use budgets: [100/month]",
+	}},
+	{regexp.MustCompile(`^$`), map[string]string{
+		"models": "use routes: [{model: NAME, targets: [{upstream: NAME}]}]", "providers": "use upstreams", "keys": "keys are made by genway keys create", "virtual_keys": "keys are made by genway keys create",
+		"users": "keys are made by genway keys create, each with its owner", "teams": "limits of a team are limits: {owners: [{owner: TEAM}]}", "master_key": "keys are made by genway keys create",
+		"listen": "addresses are flags of genway serve", "port": "addresses are flags of genway serve", "host": "addresses are flags of genway serve", "database": "use store", "database_url": "use store",
+		"redis": "use limits: {store: redis://HOST:PORT}", "environment_variables": "set them where the program is started; ${NAME} is replaced by the value of the variable NAME",
+	}},
+}
+
+// advise says what to write in place of a key that the file does not have, by its path.
+func advise(path, key string) string {
+	within := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
+	for _, f := range foreignKeys {
+		if f.within.MatchString(within) {
+			return f.advice[key]
+		}
+	}
+	return ""
+}
+
+// foreignProviders are other gateways' names of providers, where they differ from ours.
+var foreignProviders = map[string]string{
+	"azure_openai": "azure", "azure_ai": "azure", "claude": "anthropic", "google": "gemini", "google_ai": "gemini", "vertex_ai": "vertex", "vertexai": "vertex", "aws": "bedrock",
+	"fireworks_ai": "fireworks", "together_ai": "together", "hosted_vllm": "vllm", "openai_like": provider.Custom, "openai_compatible": provider.Custom, "openai-compatible": provider.Custom, "litellm": provider.Custom,
+}
+
+// kindOf says what to write in place of the name of a provider where a kind is expected; empty for any other text.
+func kindOf(text string) string {
+	name := cmp.Or(foreignProviders[text], text)
+	if name == provider.Custom {
+		return "; write kind: chat and base_url"
+	}
+	if p := provider.Find(name); p != nil {
+		return fmt.Sprintf("; write kind: %s and provider: %s", p.Kinds()[0], p.Name)
+	}
+	return strict.Meant(text, Kinds())
+}
+
+// foreignVariable is a reference to a variable of the environment as others write it.
+var foreignVariable = regexp.MustCompile(`^(?:os\.environ/|env\.|\$|\$env:)([A-Za-z_][A-Za-z0-9_]*)$`)
