@@ -69,6 +69,7 @@ func (l *Losses) Place(path string) string {
 	if l == nil || len(l.moves) == 0 {
 		return path
 	}
+	conversation, _, _ := strings.Cut(path, "[")
 	message, rest, ok := index(path, "messages[")
 	if !ok {
 		return path
@@ -77,14 +78,14 @@ func (l *Losses) Place(path string) string {
 	for i := len(l.moves) - 1; i >= 0; i-- {
 		from := l.moves[i]
 		if message >= len(from) || from[message].Message < 0 {
-			return "messages"
+			return conversation
 		}
 		if origin := from[message]; !within || origin.Parts == nil {
 			message = origin.Message
 		} else if part < len(origin.Parts) {
 			message, part = origin.Parts[part].Message, origin.Parts[part].Part
 		} else {
-			return "messages"
+			return conversation
 		}
 	}
 	path = "messages[" + strconv.Itoa(message) + "]"
