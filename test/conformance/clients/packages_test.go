@@ -10,7 +10,7 @@ import (
 
 // TestU35Packages: the packages of the contract that a release publishes are enough for the clients, in place of
 // what these generate.
-func TestU35Packages(t *testing.T) {
+func TestU35Packages(t *testing.T) { //nolint:tparallel // the packages at once, and after the clients
 	interpreter, err := server.Python()
 	if err != nil {
 		t.Skip("SKIPPED: the packages of the contract were not tested:", err)
