@@ -38,6 +38,21 @@ func Shared[M any, Message interface {
 	return dst
 }
 
+// Change is a request of which a copy is made before the first change. Its zero value with Req is ready for use.
+type Change struct {
+	// Req is the request as it is now, which is changed only through Own.
+	Req   *genwayv1.GenerateTextRequest
+	owned bool
+}
+
+// Own returns the request to change, which is not the caller's.
+func (c *Change) Own() *genwayv1.GenerateTextRequest {
+	if !c.owned {
+		c.Req, c.owned = Shared(c.Req), true
+	}
+	return c.Req
+}
+
 // shareStruct copies the struct as a whole: field by field costs twenty times as much,
 // at every step of every request.
 func shareStruct(to, from reflect.Value) {

@@ -66,9 +66,9 @@ func holder(n neutral) protoreflect.Message {
 // without them: a vendor may refuse even the default of a parameter that a model of it does not have. Members that the
 // protocol shares with the caller's become its own. It is the request itself if it has none of these.
 func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.GenerateTextRequest {
-	out := req
+	c := codec.Change{Req: req}
 	for _, n := range neutrals()[to] {
-		m := out.ProtoReflect()
+		m := c.Req.ProtoReflect()
 		if n.group != nil {
 			if !m.Has(n.group) {
 				continue
@@ -78,31 +78,28 @@ func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.
 		if !m.Has(n.field) || !n.is(m.Get(n.field)) {
 			continue
 		}
-		out = copied(req, out)
-		n.clear(out.ProtoReflect())
+		n.clear(c.Own().ProtoReflect())
 	}
-	fields, shared := codec.Rewritten(out.GetNativeFields(), func(_ int, f *genwayv1.NativeField) *genwayv1.NativeField {
+	fields, shared := codec.Rewritten(c.Req.GetNativeFields(), func(_ int, f *genwayv1.NativeField) *genwayv1.NativeField {
 		if !setting.Shares(f.GetProtocol(), to, f.GetName(), f.GetJson()) {
 			return nil
 		}
 		return &genwayv1.NativeField{Protocol: to, Name: f.GetName(), Json: f.GetJson(), Binding: f.GetBinding()}
 	})
 	if shared {
-		out = copied(req, out)
-		out.NativeFields = fields
+		c.Own().NativeFields = fields
 	}
-	if t := unsaid(out.GetThinking(), to); t != out.GetThinking() {
-		out = copied(req, out)
-		out.Thinking = t
+	if t := unsaid(c.Req.GetThinking(), to); t != c.Req.GetThinking() {
+		c.Own().Thinking = t
 	}
-	if a := out.GetAudioOutput(); a != nil && proto.Size(a) == 0 {
-		out = copied(req, out)
-		out.AudioOutput = nil
+	if a := c.Req.GetAudioOutput(); a != nil && proto.Size(a) == 0 {
+		c.Own().AudioOutput = nil
 	}
 	if to == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS || to == genwayv1.Protocol_PROTOCOL_MESSAGES {
-		for i, t := range out.GetTools() {
+		for i, t := range c.Req.GetTools() {
 			if f := t.GetFunction(); f != nil && f.Strict != nil && !f.GetStrict() {
-				if out = copied(req, out); &out.Tools[0] == &req.Tools[0] {
+				out := c.Own()
+				if &out.Tools[0] == &req.Tools[0] {
 					out.Tools = slices.Clone(out.Tools)
 				}
 				function := codec.Shared(f)
@@ -112,15 +109,7 @@ func Neutral(req *genwayv1.GenerateTextRequest, to genwayv1.Protocol) *genwayv1.
 			}
 		}
 	}
-	return out
-}
-
-// copied returns out, which may be written to unless it is req: then a copy is.
-func copied(req, out *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
-	if out == req {
-		return codec.Shared(req)
-	}
-	return out
+	return c.Req
 }
 
 // unsaid returns what is left of a thinking configuration without the members of another protocol that say nothing;

@@ -25,40 +25,26 @@ type Bounds struct {
 // and pairs of metadata beyond them are left out: both are named. An identifier that is too long is replaced by its
 // hash, which identifies as well. A choice among no tools is left out, and a name in it that no tool has.
 func Settings(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	f, b := fitting{req: req}, rules.Bounds
+	f, b := codec.Change{Req: req}, rules.Bounds
 	if limit := req.MaxOutputTokens; limit != nil && *limit > 0 && *limit < b.MinOutput {
-		f.own().MaxOutputTokens = new(b.MinOutput)
+		f.Own().MaxOutputTokens = new(b.MinOutput)
 		losses.Add("max_output_tokens", "the vendor takes no limit below it")
 	}
 	if key := req.GetPromptCacheKey(); beyond(key, b.Key) {
-		f.own().PromptCacheKey = hashed(key, b.Key)
+		f.Own().PromptCacheKey = hashed(key, b.Key)
 	}
 	if id := req.GetSafetyIdentifier(); beyond(id, b.Key) {
-		f.own().SafetyIdentifier = hashed(id, b.Key)
+		f.Own().SafetyIdentifier = hashed(id, b.Key)
 	}
 	if user := req.GetUser(); beyond(user, b.User) {
-		f.own().User = hashed(user, b.User)
+		f.Own().User = hashed(user, b.User)
 	}
-	f.metadata(b, losses)
-	f.choice(losses)
+	pairs(&f, b, losses)
+	choice(&f, losses)
 	if rules.NeedsJSON && req.GetResponseFormat().GetKind() == genwayv1.ResponseFormat_KIND_JSON_OBJECT && !saysJSON(req.GetMessages(), rules) {
-		f.own().Messages = append(slices.Clip(req.GetMessages()), &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM, Parts: []*genwayv1.Part{codec.TextPart("Answer in JSON.")}})
+		f.Own().Messages = append(slices.Clip(req.GetMessages()), &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM, Parts: []*genwayv1.Part{codec.TextPart("Answer in JSON.")}})
 	}
-	return f.req
-}
-
-// fitting is a request that is being changed.
-type fitting struct {
-	req   *genwayv1.GenerateTextRequest
-	owned bool
-}
-
-// own returns the request to change, which is not the caller's.
-func (f *fitting) own() *genwayv1.GenerateTextRequest {
-	if !f.owned {
-		f.req, f.owned = codec.Shared(f.req), true
-	}
-	return f.req
+	return f.Req
 }
 
 func beyond(text string, most int) bool {
@@ -72,8 +58,8 @@ func hashed(text string, most int) string {
 	return name[:min(len(name), most)]
 }
 
-func (f *fitting) metadata(b Bounds, losses *codec.Losses) {
-	pairs := f.req.GetMetadata()
+func pairs(f *codec.Change, b Bounds, losses *codec.Losses) {
+	pairs := f.Req.GetMetadata()
 	if b.Pairs == 0 || len(pairs) == 0 {
 		return
 	}
@@ -89,30 +75,30 @@ func (f *fitting) metadata(b Bounds, losses *codec.Losses) {
 		}
 	}
 	if len(kept) < len(pairs) {
-		f.own().Metadata = kept
+		f.Own().Metadata = kept
 		losses.Add("metadata", fmt.Sprintf("the vendor takes at most %d pairs, names of %d and values of %d characters", b.Pairs, b.Name, b.Value))
 	}
 }
 
-func (f *fitting) choice(losses *codec.Losses) {
-	c := f.req.GetToolChoice()
+func choice(f *codec.Change, losses *codec.Losses) {
+	c := f.Req.GetToolChoice()
 	switch {
 	case c == nil || c.GetNative() != nil:
-	case len(f.req.GetTools()) == 0:
-		f.own().ToolChoice = nil
+	case len(f.Req.GetTools()) == 0:
+		f.Own().ToolChoice = nil
 		if c.GetMode() == genwayv1.ToolChoice_MODE_REQUIRED {
 			losses.Add("tool_choice", "there is no tool to choose")
 		}
 	default:
 		kept := slices.DeleteFunc(slices.Clone(c.GetNames()), func(name string) bool {
-			return !slices.ContainsFunc(f.req.GetTools(), func(t *genwayv1.Tool) bool { return t.GetFunction().GetName()+t.GetCustom().GetName() == name })
+			return !slices.ContainsFunc(f.Req.GetTools(), func(t *genwayv1.Tool) bool { return t.GetFunction().GetName()+t.GetCustom().GetName() == name })
 		})
 		if len(kept) == len(c.GetNames()) || len(kept) == 0 {
 			return
 		}
 		own := codec.Shared(c)
 		own.Names = kept
-		f.own().ToolChoice = own
+		f.Own().ToolChoice = own
 		losses.Add("tool_choice.names", "no tool has one of the names")
 	}
 }

@@ -322,7 +322,8 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 	to := codec.Shared(rest[first])
 	moved := func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" }
 	from[first].Parts = append(places, positions(from[first].Message, to.Parts, moved)...)
-	to.Parts = append(results, slices.DeleteFunc(slices.Clone(to.Parts), moved)...)
+	kept := slices.DeleteFunc(slices.Clone(to.Parts), moved)
+	to.Parts = slices.Concat(results, kept)
 	rest[first] = to
 	// System text in between does not separate the results from their calls.
 	t.out = append(append(append(t.out, to), rest[:first]...), rest[first+1:]...)

@@ -25,7 +25,7 @@ func Updates(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *gen
 	if !slices.ContainsFunc(req.GetMessages(), ofVendor) {
 		return req
 	}
-	u := updates{protocol: protocol, req: req, out: req}
+	u := updates{Change: codec.Change{Req: req}, protocol: protocol}
 	lastUser := -1
 	for i, m := range req.GetMessages() {
 		if m.GetRole() == genwayv1.Role_ROLE_USER {
@@ -36,8 +36,8 @@ func Updates(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *gen
 	if !changed {
 		return req
 	}
-	u.own().Messages = turns
-	return u.out
+	u.Own().Messages = turns
+	return u.Req
 }
 
 // ofVendor reports whether a turn has something that only its vendor can read.
@@ -48,17 +48,17 @@ func ofVendor(m *genwayv1.Message) bool {
 
 // updates is one pass over a conversation.
 type updates struct {
-	protocol genwayv1.Protocol
-	req, out *genwayv1.GenerateTextRequest
+	codec.Change
+	protocol  genwayv1.Protocol
+	ownsTools bool
 }
 
-// own returns the request to change, which is not the caller's.
-func (u *updates) own() *genwayv1.GenerateTextRequest {
-	if u.out == u.req {
-		u.out = codec.Shared(u.req)
-		u.out.Tools = slices.Clone(u.req.GetTools())
+// tools returns the tools to change, which are not the caller's.
+func (u *updates) tools() []*genwayv1.Tool {
+	if !u.ownsTools {
+		u.Own().Tools, u.ownsTools = slices.Clone(u.Req.GetTools()), true
 	}
-	return u.out
+	return u.Req.GetTools()
 }
 
 // turn returns a turn without what it says about the request; nil where it says nothing. answered says that a turn of
@@ -110,7 +110,7 @@ func (u *updates) reads(o *genwayv1.OpaquePart) bool {
 			return false
 		}
 		if format != nil {
-			u.own().ResponseFormat = format
+			u.Own().ResponseFormat = format
 		}
 		return true
 	case o.GetProtocol() == messages && o.GetType() == "tool_addition":
@@ -133,11 +133,11 @@ func (u *updates) effort(object []byte) bool {
 	}
 	if said.Effort != nil {
 		t := &genwayv1.ThinkingConfig{}
-		if thinking := u.own().GetThinking(); thinking != nil {
+		if thinking := u.Own().GetThinking(); thinking != nil {
 			t = codec.Shared(thinking)
 		}
 		t.Effort = *said.Effort
-		u.out.Thinking = t
+		u.Req.Thinking = t
 	}
 	return true
 }
@@ -187,8 +187,8 @@ func (u *updates) add(tool []byte) bool {
 		}
 		defined = &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: f}, NativeFields: member.NativesBut(but, messages, raw, nil)}
 	}
-	out := u.own()
-	out.Tools = append(slices.DeleteFunc(out.Tools, func(t *genwayv1.Tool) bool {
+	offered := u.tools()
+	u.Req.Tools = append(slices.DeleteFunc(offered, func(t *genwayv1.Tool) bool {
 		return defined.GetFunction() != nil && t.GetFunction().GetName() == defined.GetFunction().GetName()
 	}), defined)
 	return true
@@ -200,9 +200,9 @@ func (u *updates) change(reference []byte, do func(*genwayv1.Tool) *genwayv1.Too
 	if member.Raw(member.Value(reference, "type")).String() != "tool_reference" || name == "" {
 		return false
 	}
-	for i, t := range u.out.GetTools() {
+	for i, t := range u.Req.GetTools() {
 		if t.GetFunction().GetName() == name || t.GetHosted().GetProtocol() == messages && member.Raw(member.Value(t.GetHosted().GetJson(), "name")).String() == name {
-			u.own().Tools[i] = do(t)
+			u.tools()[i] = do(t)
 			return true
 		}
 	}

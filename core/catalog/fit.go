@@ -22,9 +22,9 @@ func (r Row) Fit(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) 
 	if err := r.refuse(req); err != nil {
 		return nil, nil, err
 	}
-	f := fitting{row: &r, protocol: protocol, req: req}
+	f := fitting{Change: codec.Change{Req: req}, row: &r, protocol: protocol}
 	if most := r.MaxOutput; most != nil && req.MaxOutputTokens != nil && req.GetMaxOutputTokens() > *most {
-		f.own().MaxOutputTokens = new(*most)
+		f.Own().MaxOutputTokens = new(*most)
 		f.lose("max_output_tokens", fmt.Sprintf("the model produces at most %d tokens", *most))
 	}
 	if r.Thinking != nil && req.GetThinking() != nil {
@@ -32,7 +32,7 @@ func (r Row) Fit(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) 
 	}
 	f.conversation()
 	f.parameters()
-	return f.req, f.losses, nil
+	return f.Req, f.losses, nil
 }
 
 // refuses reports whether the model refuses a feature or a parameter at any time, whileThinking
@@ -121,20 +121,10 @@ func modality(p *genwayv1.Part) string {
 
 // fitting is a request that is being changed.
 type fitting struct {
+	codec.Change
 	row      *Row
 	protocol genwayv1.Protocol
-	req      *genwayv1.GenerateTextRequest
-	owned    bool
 	losses   []*genwayv1.Loss
-}
-
-// own returns the request to change, which is not the caller's.
-func (f *fitting) own() *genwayv1.GenerateTextRequest {
-	if !f.owned {
-		out := codec.Shared(f.req)
-		f.req, f.owned = out, true
-	}
-	return f.req
 }
 
 func (f *fitting) lose(name, reason string) {
@@ -151,7 +141,7 @@ func (f *fitting) parameters() {
 		for _, name := range listOf(f.row.RefusesThinking) {
 			f.leaveOut(name, "the model refuses it while it thinks")
 		}
-		if s := f.req.GetSampling(); least != nil && s.GetTopP() < *least {
+		if s := f.Req.GetSampling(); least != nil && s.GetTopP() < *least {
 			f.leaveOut("top_p", fmt.Sprintf("the model takes no less than %v while it thinks", *least))
 		}
 	}
@@ -174,11 +164,11 @@ func (f *fitting) parameters() {
 
 // place returns the message that has a parameter, and its field there; nil for none.
 func (f *fitting) place(name string) (protoreflect.Message, protoreflect.FieldDescriptor) {
-	of := f.req.ProtoReflect()
-	if field := of.Descriptor().Fields().ByName(protoreflect.Name(name)); field != nil || f.req.GetSampling() == nil {
+	of := f.Req.ProtoReflect()
+	if field := of.Descriptor().Fields().ByName(protoreflect.Name(name)); field != nil || f.Req.GetSampling() == nil {
 		return of, field
 	}
-	of = f.req.GetSampling().ProtoReflect()
+	of = f.Req.GetSampling().ProtoReflect()
 	return of, of.Descriptor().Fields().ByName(protoreflect.Name(name))
 }
 
@@ -201,11 +191,11 @@ func (f *fitting) leaveOut(name, reason string) {
 		return
 	}
 	silent, path := f.saysNothing(name), name
-	if f.own(); of.Descriptor() == f.req.ProtoReflect().Descriptor() {
-		of = f.req.ProtoReflect()
+	if f.Own(); of.Descriptor() == f.Req.ProtoReflect().Descriptor() {
+		of = f.Req.ProtoReflect()
 	} else {
-		sampling := codec.Shared(f.req.GetSampling())
-		f.req.Sampling, of, path = sampling, sampling.ProtoReflect(), "sampling."+name
+		sampling := codec.Shared(f.Req.GetSampling())
+		f.Req.Sampling, of, path = sampling, sampling.ProtoReflect(), "sampling."+name
 	}
 	if of.Clear(field); !silent {
 		f.lose(path, reason)
@@ -226,7 +216,7 @@ func leavesOpen(t *genwayv1.ThinkingConfig) bool {
 // thinks reports whether the model will think. With adaptive thinking an effort alone does not
 // ask for it.
 func (f *fitting) thinks() bool {
-	t := f.req.GetThinking()
+	t := f.Req.GetThinking()
 	switch {
 	case f.row.Thinking != nil && len(*f.row.Thinking) == 0:
 		return false
@@ -241,10 +231,10 @@ func (f *fitting) thinks() bool {
 
 // think asks for thinking in one of the forms that the model has, as much as it takes.
 func (f *fitting) think() {
-	t, before := f.req.GetThinking(), len(f.losses)
+	t, before := f.Req.GetThinking(), len(f.losses)
 	switch {
 	case len(*f.row.Thinking) == 0:
-		f.own().Thinking = nil
+		f.Own().Thinking = nil
 		if !declines(t) {
 			f.lose("thinking", "the model does not think")
 		}
@@ -274,7 +264,7 @@ func (f *fitting) think() {
 		}
 		f.lose("thinking.effort", "the model takes a budget in its place")
 	}
-	if t = f.req.GetThinking(); t.GetMode() == genwayv1.ThinkingConfig_MODE_ADAPTIVE && (!f.row.takes(Adaptive) || t.GetBudgetTokens() > 0) {
+	if t = f.Req.GetThinking(); t.GetMode() == genwayv1.ThinkingConfig_MODE_ADAPTIVE && (!f.row.takes(Adaptive) || t.GetBudgetTokens() > 0) {
 		f.thinking().Mode = genwayv1.ThinkingConfig_MODE_UNSPECIFIED
 		if len(f.losses) == before {
 			f.lose("thinking.mode", "the model does not decide itself how much to think")
@@ -289,21 +279,21 @@ func (f *fitting) least() {
 	if f.row.Thinks != Always {
 		return
 	}
-	out := &genwayv1.ThinkingConfig{IncludeThoughts: f.req.GetThinking().IncludeThoughts}
+	out := &genwayv1.ThinkingConfig{IncludeThoughts: f.Req.GetThinking().IncludeThoughts}
 	switch {
 	case f.row.takes(Effort) && len(f.row.Efforts) > 0:
 		out.Effort = f.row.Efforts[0]
 	case f.row.takes(Budget) && f.row.MinBudget != nil:
 		out.BudgetTokens = new(int32(min(*f.row.MinBudget, math.MaxInt32)))
 	}
-	f.own().Thinking = out
+	f.Own().Thinking = out
 	f.lose("thinking", "the model cannot be asked not to think; it is asked for the least")
 }
 
 // open asks to think as much as the model decides, or, if it does not decide that, at medium effort.
 func (f *fitting) open() {
 	const medium = "medium"
-	switch t := f.req.GetThinking(); {
+	switch t := f.Req.GetThinking(); {
 	case f.row.takes(Adaptive):
 	case f.row.Thinks == Default, f.row.Thinks == Always:
 		out := f.thinking()
@@ -327,8 +317,8 @@ func (f *fitting) open() {
 // nearestEffort writes the word that the model has in place of one that it has not: the next one
 // below, or its lowest.
 func (f *fitting) nearestEffort() {
-	asked := slices.Index(codec.Efforts(), f.req.GetThinking().GetEffort())
-	if asked < 0 || len(f.row.Efforts) == 0 || slices.Contains(f.row.Efforts, f.req.GetThinking().GetEffort()) {
+	asked := slices.Index(codec.Efforts(), f.Req.GetThinking().GetEffort())
+	if asked < 0 || len(f.row.Efforts) == 0 || slices.Contains(f.row.Efforts, f.Req.GetThinking().GetEffort()) {
 		return
 	}
 	word := f.row.Efforts[0]
@@ -345,7 +335,7 @@ func (f *fitting) nearestEffort() {
 // max_tokens: one that leaves no room for an answer becomes three quarters of them, and where
 // there is no room for the least budget, thinking is off.
 func (f *fitting) withinBudget() {
-	t := f.req.GetThinking()
+	t := f.Req.GetThinking()
 	if t.GetBudgetTokens() <= 0 {
 		return
 	}
@@ -361,7 +351,7 @@ func (f *fitting) withinBudget() {
 	if budget < least {
 		budget, reason = least, fmt.Sprintf("the model thinks with at least %d tokens", least)
 	}
-	if limit := f.req.MaxOutputTokens; f.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && limit != nil && budget >= *limit {
+	if limit := f.Req.MaxOutputTokens; f.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && limit != nil && budget >= *limit {
 		if *limit <= least {
 			f.off("max_output_tokens leaves no room for it")
 			return
@@ -376,8 +366,8 @@ func (f *fitting) withinBudget() {
 
 // thinking returns the configuration to change.
 func (f *fitting) thinking() *genwayv1.ThinkingConfig {
-	out := codec.Shared(f.req.GetThinking())
-	f.own().Thinking = out
+	out := codec.Shared(f.Req.GetThinking())
+	f.Own().Thinking = out
 	return out
 }
 
@@ -385,29 +375,29 @@ func (f *fitting) thinking() *genwayv1.ThinkingConfig {
 // refuse a higher one without thinking.
 func (f *fitting) off(reason string) {
 	out := &genwayv1.ThinkingConfig{Mode: genwayv1.ThinkingConfig_MODE_DISABLED}
-	if effort := f.req.GetThinking().GetEffort(); f.row.takes(Effort) {
+	if effort := f.Req.GetThinking().GetEffort(); f.row.takes(Effort) {
 		if out.Effort = effort; effort == "xhigh" || effort == "max" {
 			out.Effort = "high"
 		}
 	}
-	f.own().Thinking = out
+	f.Own().Thinking = out
 	f.lose("thinking", "the model does not think for this call: "+reason)
 }
 
 // conversation turns thinking off that the conversation and the choice of tools rule out, since a
 // call that is demanded bears more on the answer. A model that always thinks chooses itself.
 func (f *fitting) conversation() {
-	if choice := f.req.GetToolChoice(); f.row.refuses(JSONWithTools) && f.req.GetResponseFormat() != nil && slices.ContainsFunc(f.req.GetTools(), isFunction) {
-		switch kind := f.req.GetResponseFormat().GetKind(); {
+	if choice := f.Req.GetToolChoice(); f.row.refuses(JSONWithTools) && f.Req.GetResponseFormat() != nil && slices.ContainsFunc(f.Req.GetTools(), isFunction) {
+		switch kind := f.Req.GetResponseFormat().GetKind(); {
 		case kind != genwayv1.ResponseFormat_KIND_JSON_SCHEMA && kind != genwayv1.ResponseFormat_KIND_JSON_OBJECT:
 		case choice.GetMode() == genwayv1.ToolChoice_MODE_NONE:
-			f.own().Tools, f.req.ToolChoice = nil, nil
+			f.Own().Tools, f.Req.ToolChoice = nil, nil
 		default:
-			f.own().ResponseFormat = nil
+			f.Own().ResponseFormat = nil
 			f.lose("response_format", "the model takes no JSON together with functions")
 		}
 	}
-	if f.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && f.req.GetThinking().GetBudgetTokens() > 0 && unthought(f.req.GetMessages()) {
+	if f.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && f.Req.GetThinking().GetBudgetTokens() > 0 && unthought(f.Req.GetMessages()) {
 		if f.row.takes(Adaptive) {
 			out := f.thinking()
 			if effort, known := codec.Effort(out); known && f.row.takes(Effort) {
@@ -420,7 +410,7 @@ func (f *fitting) conversation() {
 			f.off("the calls that are being answered were made without thinking")
 		}
 	}
-	forced := f.req.GetToolChoice().GetMode() == genwayv1.ToolChoice_MODE_REQUIRED && len(f.req.GetTools()) > 0
+	forced := f.Req.GetToolChoice().GetMode() == genwayv1.ToolChoice_MODE_REQUIRED && len(f.Req.GetTools()) > 0
 	switch {
 	case forced && f.row.refuses(ForcedToolChoice):
 		f.choose()
@@ -429,17 +419,17 @@ func (f *fitting) conversation() {
 		f.choose()
 	case forced && f.row.whileThinking(ForcedToolChoice):
 		f.off("it does not do so where a tool must be called")
-	case f.row.whileThinking(Prefill) && f.row.Thinks != Always && prefilled(f.req):
+	case f.row.whileThinking(Prefill) && f.row.Thinks != Always && prefilled(f.Req):
 		f.off("it does not do so where it continues an answer")
 	}
 }
 
 // choose leaves it to the model whether it calls one of the tools that are demanded.
 func (f *fitting) choose() {
-	out := codec.Shared(f.req.GetToolChoice())
+	out := codec.Shared(f.Req.GetToolChoice())
 	out.Mode = genwayv1.ToolChoice_MODE_AUTO
 	out.AllowedList = len(out.GetNames()) > 0
-	f.own().ToolChoice = out
+	f.Own().ToolChoice = out
 	f.lose("tool_choice", "the model cannot be made to call a tool; it chooses among those that were demanded")
 }
 
