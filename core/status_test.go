@@ -60,7 +60,7 @@ func TestCodesOfTheContract(t *testing.T) {
 	}
 	said := map[fault.Kind]codes.Code{}
 	for _, row := range regexp.MustCompile(`(?m)^//   ([A-Z_]+) +([A-Z_, ]+)$`).FindAllStringSubmatch(string(source), -1) {
-		for _, kind := range strings.Split(row[2], ", ") {
+		for kind := range strings.SplitSeq(row[2], ", ") {
 			said[fault.Kind(genwayv1.ErrorKind_value["ERROR_KIND_"+kind])] = codes.Code(rpccode.Code_value[row[1]])
 		}
 	}
@@ -118,7 +118,7 @@ func TestKindsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, code := range statusCodes {
-		name := strings.TrimPrefix(genwayv1.ErrorKind(kind).String(), "ERROR_KIND_")
+		name := strings.TrimPrefix(kind.String(), "ERROR_KIND_")
 		if row := "| `" + name + "` | `" + rpccode.Code_name[int32(code)] + "` |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/contract.md has no %q", row)
 		}
