@@ -3,6 +3,7 @@ package codec_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -59,13 +60,26 @@ func TestSealsSurvive(t *testing.T) {
 		}
 		carrier := rapid.SampledFrom([]genwayv1.Protocol{1, 2, 3, 4, 77}).Draw(t, "carrier")
 		spelled := codec.SealText(want, carrier, rapid.Bool().Draw(t, "standard"))
-		if carrier == want.Origin && spelled != string(want.Value) {
+		if carrier == want.Origin && utf8.Valid(want.Value) && spelled != string(want.Value) {
 			t.Fatalf("its own protocol sees %q", spelled)
+		}
+		if !utf8.ValidString(spelled) {
+			t.Fatalf("%q cannot be a text of JSON", spelled)
 		}
 		if got := codec.ParseSeal(spelled, carrier); !proto.Equal(got, want) {
 			t.Fatalf("%v came back as %v", want, got)
 		}
 	})
+}
+
+// A seal that says no origin is of the protocol that carries it; bytes that are no text come back as they were.
+func TestSealsWithoutAnOrigin(t *testing.T) {
+	for value, want := range map[string]string{"text": "text", "\xff\x00": "genway.chat._wA"} {
+		spelled := codec.SealText(&genwayv1.Seal{Value: []byte(value)}, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, false)
+		if back := codec.ParseSeal(spelled, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS); spelled != want || string(back.GetValue()) != value || back.GetOrigin() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+			t.Errorf("%q is %q, and %v when it comes back", value, spelled, back)
+		}
+	}
 }
 
 func TestEffortAndBudget(t *testing.T) {

@@ -2,10 +2,12 @@ package codec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -100,7 +102,8 @@ func Effort(t *genwayv1.ThinkingConfig) (effort string, ok bool) {
 // read the value. Callers of another protocol must carry it from one turn to the next. In a
 // member of another protocol it is therefore written as a signature envelope: a prefix that
 // names the protocol of its origin, and the value. The prefix names the upstream that may get the
-// value back, byte for byte. In a member of its own protocol a seal has no envelope.
+// value back, byte for byte. In a member of its own protocol a seal has no envelope, unless its value is not UTF-8,
+// as from a core whose vendor has bytes.
 const sealPrefix = "genway."
 
 // sealNames are the names of origins in prefixes, which callers keep and bring back: they
@@ -112,20 +115,21 @@ var sealNames = map[genwayv1.Protocol]string{
 	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "generatecontent",
 }
 
-// SealText writes a seal for a member of the given protocol. The envelope of a foreign seal
-// is URL-safe base64 without padding behind its prefix. Where standard is true, because the
+// SealText writes a seal for a member of the given protocol. A seal without an origin is that protocol's. The envelope of a
+// foreign seal, and of one whose value is not UTF-8, is URL-safe base64 without padding after its prefix. Where standard is true, because the
 // member takes standard base64 only (generateContent's thoughtSignature), the whole envelope is
 // encoded once more.
 func SealText(s *genwayv1.Seal, protocol genwayv1.Protocol, standard bool) string {
 	if s == nil {
 		return ""
 	}
-	if s.Origin == protocol || s.Origin == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+	origin := cmp.Or(s.Origin, protocol)
+	if origin == protocol && utf8.Valid(s.Value) {
 		return string(s.Value)
 	}
-	name, ok := sealNames[s.Origin]
+	name, ok := sealNames[origin]
 	if !ok {
-		name = strconv.Itoa(int(s.Origin))
+		name = strconv.Itoa(int(origin))
 	}
 	text := sealPrefix + name + "." + base64.RawURLEncoding.EncodeToString(s.Value)
 	if standard {
