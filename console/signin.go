@@ -149,7 +149,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		c.signIns.count(from)
 		wrong := status.Convert(err).Message()
 		if status.Code(err) == codes.Unauthenticated {
-			wrong = "That is no key of the group admin, and no link that is still good."
+			wrong = "Invalid admin key, or expired link."
 		}
 		c.signInPage(w, r, http.StatusForbidden, to, wrong)
 		return

@@ -475,7 +475,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	if a.Extra, err = extra(resp.NativeFields, "", e.losses); err != nil {
 		return nil, err
 	}
-	w := member.NewWriter(member.SizeOfResponse(resp))
+	w := member.NewWriter(member.SizeOfResponse(resp, 512))
 	a.write(w)
 	body, err := w.Finish()
 	if err != nil {

@@ -208,7 +208,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		}
 		w.Candidates = append(w.Candidates, *wc)
 	}
-	return marshal(w, member.SizeOfResponse(resp), fault.Internal)
+	return marshal(w, member.SizeOfResponse(resp, 512), fault.Internal)
 }
 
 // head is what every frame of a stream repeats.

@@ -18,9 +18,9 @@ func SizeOfRequest(r *genwayv1.GenerateTextRequest) int {
 	return size
 }
 
-// SizeOfResponse is about how long the body of an answer will be.
-func SizeOfResponse(r *genwayv1.GenerateTextResponse) int {
-	size := 1024 + sizeOfNatives(r.GetNativeFields())
+// SizeOfResponse is about how long the body of an answer will be, of which its protocol needs so many bytes around the candidates.
+func SizeOfResponse(r *genwayv1.GenerateTextResponse, frame int) int {
+	size := frame + sizeOfNatives(r.GetNativeFields())
 	for _, c := range r.GetCandidates() {
 		size += 256 + sizeOfParts(c.GetParts()) + sizeOfNatives(c.GetNativeFields())
 	}

@@ -100,7 +100,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	if len(resp.GetCandidates()) > 1 {
 		to.Losses.Add("candidates", "the messages protocol has one answer")
 	}
-	w := answerWriter(member.SizeOfResponse(resp))
+	w := answerWriter(member.SizeOfResponse(resp, 512))
 	w.Begin()
 	w.opening(resp)
 	w.List("content")

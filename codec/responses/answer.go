@@ -194,7 +194,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
 		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields, now: to.Now,
 	}
-	w := member.NewWriter(member.SizeOfResponse(resp) + len(h.echo))
+	w := member.NewWriter(member.SizeOfResponse(resp, 1024) + len(h.echo))
 	if resp.PromptFeedback != nil {
 		h.begin(w, ending{status: statusIncomplete, reason: reasonContentFilter})
 	} else {

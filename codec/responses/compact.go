@@ -78,7 +78,7 @@ func encodeCompacted(resp *genwayv1.GenerateTextResponse, losses *codec.Losses) 
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the model did not finish the summary of the conversation")
 	}
 	fit.UnplacedInAnswer(resp, protocol, losses)
-	w := member.NewWriter(member.SizeOfResponse(resp))
+	w := member.NewWriter(member.SizeOfResponse(resp, 1024))
 	w.Begin()
 	w.Str("id", responseID(resp.Id))
 	w.Str("object", "response.compaction")

@@ -251,7 +251,7 @@ const AnswerPrefix = "genway-answer-"
 // sendHeaders puts into the answer's headers the upstream that serves the caller, how often
 // upstreams were called, retries included, and the upstream's own headers.
 func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
-	fields := make([]transport.Field, 0, 8)
+	fields := make([]transport.Field, 0, 2+len(answered))
 	fields = append(fields, transport.Field{Name: "x-genway-upstream", Value: a.Name},
 		transport.Field{Name: "x-genway-attempts", Value: strconv.FormatInt(call.Of(ctx).Calls, 10)})
 	for name, value := range answered { // all in lower case, as metadata are

@@ -70,6 +70,9 @@ func (h *Header) Take() []Field {
 // SetHeader adds fields, each of another name, to the header of a call's answer. It does nothing where the header is sent, and outside of a
 // server. A call within the process takes the fields as they are; for others they are metadata.
 func SetHeader(ctx context.Context, fields ...Field) {
+	if len(fields) == 0 {
+		return
+	}
 	switch call := grpc.ServerTransportStreamFromContext(ctx).(type) {
 	case nil:
 	case interface{ Fields() *Header }:
