@@ -15,7 +15,7 @@ func ofTheConfiguration(b *browser, _ started) {
 	t := b.t
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "genway.yaml")
-	const text = "# mine\nupstreams: {one: {kind: chat, base_url: \"https://one.example/v1\", api_key: canary}}\nroutes: [{model: \"*\", targets: [{upstream: sandbox}]}]\n"
+	const text = "# mine\nupstreams: {one: {kind: chat, base_url: \"https://one.example/v1\", api_key: canary}}\nroutes: [{model: \"*\", targets: [{upstream: sandbox}], fallback: [{upstream: one}]}]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
