@@ -28,7 +28,7 @@ func balance(ctx context.Context, edges []*station) *balancer {
 	b := &balancer{}
 	for _, edge := range edges {
 		one := &backend{address: edge.address}
-		one.up.Store(isReady(ctx, one.address))
+		one.probe(ctx)
 		b.backends = append(b.backends, one)
 		b.probing.Go(func() {
 			tick := time.NewTicker(probeEvery)
@@ -36,7 +36,7 @@ func balance(ctx context.Context, edges []*station) *balancer {
 			for {
 				select {
 				case <-tick.C:
-					one.up.Store(isReady(ctx, one.address))
+					one.probe(ctx)
 				case <-ctx.Done():
 					return
 				}
@@ -46,19 +46,21 @@ func balance(ctx context.Context, edges []*station) *balancer {
 	return b
 }
 
-func isReady(ctx context.Context, address string) bool {
+// probe asks an edge whether it is ready. One that does not answer in time stays what it was, as with a balancer that takes
+// no edge out for a single probe: on a machine that is busy, the probe itself may be late.
+func (b *backend) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.address+"/readyz", http.NoBody)
 	if err != nil {
-		return false
+		return
 	}
 	resp, err := probes.Do(req)
 	if err != nil {
-		return false
+		return
 	}
 	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	b.up.Store(resp.StatusCode == http.StatusOK)
 }
 
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
