@@ -72,7 +72,7 @@ func TestSealsSurvive(t *testing.T) {
 	})
 }
 
-// A seal that says no origin is of the protocol that carries it; bytes that are no text come back as they were.
+// A seal without an origin belongs to the protocol that carries it. Bytes that are not UTF-8 come back unchanged.
 func TestSealsWithoutAnOrigin(t *testing.T) {
 	for value, want := range map[string]string{"text": "text", "\xff\x00": "genway.chat._wA"} {
 		spelled := codec.SealText(&genwayv1.Seal{Value: []byte(value)}, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, false)

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -108,12 +109,15 @@ func index(path, name string) (i int, rest string, ok bool) {
 
 // Fault returns a refusal of a member of a changed conversation with the path that the member had before the changes.
 func (l *Losses) Fault(err error) error {
-	if err == nil || l == nil || len(l.moves) == 0 {
+	f, refused := errors.AsType[*fault.Error](err)
+	if !refused {
 		return err
 	}
-	f := *fault.From(err)
-	if place := l.Place(f.Param); place != f.Param {
-		f.Message, f.Param = strings.ReplaceAll(f.Message, f.Param, place), place
+	place := l.Place(f.Param)
+	if place == f.Param {
+		return err
 	}
-	return &f
+	moved := *f
+	moved.Message, moved.Param = strings.ReplaceAll(f.Message, f.Param, place), place
+	return &moved
 }

@@ -129,7 +129,10 @@ const RateBudgetKey = "genway-rate-budget"
 
 // sendStanding puts a caller's standing with its limits into the answer's headers.
 func sendStanding(ctx context.Context, s limit.Standing) {
-	var fields []transport.Field // most callers have no limits
+	if s == (limit.Standing{}) {
+		return
+	}
+	fields := make([]transport.Field, 0, len(rateKeys)+1)
 	var buffer [96]byte
 	for m, f := range s.Rates {
 		if f.Limit == 0 {

@@ -47,7 +47,7 @@ type core struct {
 	admits func(model string) bool
 	// leaks has the streams that were abandoned; no call is answered once it is full. It is nil in a sound core.
 	leaks chan struct{}
-	// options are those of the server.
+	// options configure the server.
 	options []grpc.ServerOption
 }
 
@@ -456,7 +456,7 @@ func TestBrokenCores(t *testing.T) {
 	}
 }
 
-// By TLS the kit trusts the authority that it is told, and no other.
+// With --ca the kit accepts a certificate of that authority only.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	issuer := httptest.NewTLSServer(http.NotFoundHandler())

@@ -261,12 +261,6 @@ type moment struct{ time.Time }
 // UnmarshalText reads 36h, 30d, 2026-01-31 or 2026-01-31T12:00:00Z.
 func (m *moment) UnmarshalText(text []byte) error {
 	s := string(text)
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1e5 {
-			m.Time = time.Now().AddDate(0, 0, -n)
-			return nil
-		}
-	}
 	if ago, err := amount.Duration(s); err == nil && ago >= 0 {
 		m.Time = time.Now().Add(-ago)
 		return nil

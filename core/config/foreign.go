@@ -3,8 +3,8 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
-	"strings"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/upstream/provider"
@@ -38,48 +38,48 @@ func foreignFile(body ast.Node) string {
 	return whose
 }
 
-// foreignKeys is what to write in place of keys that the file does not have, by the mapping in which they are.
-var foreignKeys = []struct {
-	within *regexp.Regexp // the path of the mapping
-	advice map[string]string
-}{
-	{regexp.MustCompile(`^upstreams\.[^.]+$|^upstreams\.'[^']+'$`), map[string]string{
-		"timeout": "use first_byte, for the time until an answer begins, or deadline, for a whole call", "request_timeout": "use deadline", "stream_timeout": "use first_byte or idle",
-		"connect_timeout": "use first_byte", "retry": "use retries", "num_retries": "use retries", "max_retries": "use retries", "allowed_fails": "use break_after", "cooldown_time": "use break_for",
-		"api_base": "use base_url", "url": "use base_url", "endpoint_url": "use base_url", "key": "use api_key", "apikey": "use api_key", "token": "use api_key",
-		"type": "use kind", "protocol": "use kind", "max_parallel_requests": "use max_concurrent", "concurrency_limit": "use max_concurrent",
-		"rpm":          "the requests a minute of a model are in limits: {models: [{model: M, requests_per_minute: 60}]}",
-		"tpm":          "the tokens a minute of a model are in limits: {models: [{model: M, tokens_per_minute: 100000}]}",
-		"organization": "use headers: {OpenAI-Organization: ORGANIZATION}", "weight": "it is a key of a route's targets", "fallback": "it is a key of a route",
-	}},
-	{regexp.MustCompile(`^routes\[\d+\]$`), map[string]string{
-		"upstream": "write targets: [{upstream: NAME}]", "provider": "write targets: [{upstream: NAME}]", "name": "use model", "model_name": "use model", "alias": "use model", "models": "use model: a name, or a glob as in gpt-*",
-		"timeout": "use deadline", "retry": "retries is a key of an upstream", "num_retries": "retries is a key of an upstream", "retries": "it is a key of an upstream", "fallbacks": "use fallback: [{upstream: NAME}]",
-		"protocol": "use protocols: [NAME]", "weight": "it is a key of the route's targets", "rpm": "use limits: {models: [{model: M, requests_per_minute: 60}]}", "tpm": "use limits: {models: [{model: M, tokens_per_minute: 100000}]}",
-	}},
-	{regexp.MustCompile(`^routes\[\d+\]\.(targets|fallback)\[\d+\]$`), map[string]string{
-		"name": "use upstream", "provider": "use upstream", "priority": "the targets of a route share its load; what is tried in order is its fallback", "order": "the targets of a route share its load; what is tried in order is its fallback",
-		"timeout": "use deadline of the route, or first_byte of the upstream",
-	}},
-	{regexp.MustCompile(`^limits\.(keys|owners\[\d+\]|models\[\d+\])$`), map[string]string{
-		"rpm": "use requests_per_minute", "tpm": "use tokens_per_minute", "max_parallel_requests": "use concurrent", "max_concurrent": "use concurrent",
-		"max_budget": "use budgets: [100/month]", "budget_duration": "the period is a part of the budget: budgets: [100/month]", "budget": "use budgets: [100/month]", "soft_budget": "use budgets: [100/month]",
-	}},
-	{regexp.MustCompile(`^$`), map[string]string{
-		"models": "use routes: [{model: NAME, targets: [{upstream: NAME}]}]", "providers": "use upstreams", "keys": "keys are made by genway keys create", "virtual_keys": "keys are made by genway keys create",
-		"users": "keys are made by genway keys create, each with its owner", "teams": "limits of a team are limits: {owners: [{owner: TEAM}]}", "master_key": "keys are made by genway keys create",
-		"listen": "addresses are flags of genway serve", "port": "addresses are flags of genway serve", "host": "addresses are flags of genway serve", "database": "use store", "database_url": "use store",
-		"redis": "use limits: {store: redis://HOST:PORT}", "environment_variables": "set them where the program is started; ${NAME} is replaced by the value of the variable NAME",
-	}},
-}
-
-// advise says what to write in place of a key that the file does not have, by its path.
-func advise(path, key string) string {
-	within := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
-	for _, f := range foreignKeys {
-		if f.within.MatchString(within) {
-			return f.advice[key]
-		}
+// advise says what to write in place of a key that a mapping does not have, by the mapping's type. What is a key of
+// another mapping here needs no advice.
+func advise(within reflect.Type, key string) string {
+	const (
+		perModel = "use limits: {models: [{model: M, requests_per_minute: 60, tokens_per_minute: 100000}]}"
+		budgets  = "use budgets: [100/month]"
+		created  = "keys are made by genway keys create"
+		flags    = "addresses are flags of genway serve"
+		named    = "write targets: [{upstream: NAME}]"
+		inOrder  = "the targets of a route share its load; what is tried in order is its fallback"
+	)
+	switch within {
+	case reflect.TypeFor[Upstream]():
+		return map[string]string{
+			"timeout": "use first_byte, for the time until an answer begins, or deadline, for a whole call", "request_timeout": "use deadline", "stream_timeout": "use first_byte or idle",
+			"connect_timeout": "use first_byte", "retry": "use retries", "num_retries": "use retries", "max_retries": "use retries", "allowed_fails": "use break_after", "cooldown_time": "use break_for",
+			"api_base": "use base_url", "url": "use base_url", "endpoint_url": "use base_url", "key": "use api_key", "apikey": "use api_key", "token": "use api_key",
+			"type": "use kind", "protocol": "use kind", "max_parallel_requests": "use max_concurrent", "concurrency_limit": "use max_concurrent",
+			"rpm": perModel, "tpm": perModel, "organization": "use headers: {OpenAI-Organization: ORGANIZATION}",
+		}[key]
+	case reflect.TypeFor[Route]():
+		return map[string]string{
+			"upstream": named, "provider": named, "name": "use model", "model_name": "use model", "alias": "use model", "models": "use model: a name, or a glob as in gpt-*",
+			"timeout": "use deadline", "retry": "use retries of the upstream", "num_retries": "use retries of the upstream", "fallbacks": "use fallback: [{upstream: NAME}]",
+			"protocol": "use protocols: [NAME]", "rpm": perModel, "tpm": perModel,
+		}[key]
+	case reflect.TypeFor[Target]():
+		return map[string]string{
+			"name": "use upstream", "provider": "use upstream", "priority": inOrder, "order": inOrder, "timeout": "use deadline of the route, or first_byte of the upstream",
+		}[key]
+	case reflect.TypeFor[Allowance](), reflect.TypeFor[OwnerLimits](), reflect.TypeFor[ModelLimits]():
+		return map[string]string{
+			"rpm": "use requests_per_minute", "tpm": "use tokens_per_minute", "max_parallel_requests": "use concurrent", "max_concurrent": "use concurrent",
+			"max_budget": budgets, "budget": budgets, "soft_budget": budgets, "budget_duration": "the period is a part of the budget: budgets: [100/month]",
+		}[key]
+	case reflect.TypeFor[Config]():
+		return map[string]string{
+			"models": "use routes: [{model: NAME, targets: [{upstream: NAME}]}]", "providers": "use upstreams", "keys": created, "virtual_keys": created, "master_key": created,
+			"users": created + ", each with its owner", "teams": "limits of a team are limits: {owners: [{owner: TEAM}]}", "listen": flags, "port": flags, "host": flags,
+			"database": "use store", "database_url": "use store", "redis": "use limits: {store: redis://HOST:PORT}",
+			"environment_variables": "set them where the program is started; ${NAME} is replaced by the value of the variable NAME",
+		}[key]
 	}
 	return ""
 }

@@ -43,9 +43,9 @@ type Problems struct {
 	left []leftOut
 	// Absent says that files which are not there are no mistake.
 	Absent bool
-	// Advise says what to write in place of an unknown key at a path of the file, as in upstreams.a.timeout; empty for no advice.
+	// Advise says what to write in place of an unknown key of a mapping, whose schema is within; empty for no advice.
 	// nil advises nothing.
-	Advise func(path, key string) string
+	Advise func(within reflect.Type, key string) string
 	all    Errors
 }
 
@@ -159,9 +159,10 @@ func (p *Problems) Decode(fresh func() any) bool {
 		if err == nil {
 			return true
 		}
-		p.Add(positioned(p.file, err, &document{body: p.body, schema: reflect.TypeOf(into)}, p.Advise))
+		doc := &document{body: p.body, schema: reflect.TypeOf(into)}
+		p.Add(positioned(p.file, err, doc, p.Advise))
 		syntax, ok := errors.AsType[yaml.Error](err)
-		if !ok || syntax.GetToken() == nil || !p.leaveOut(syntax.GetToken(), unknownKey().MatchString(err.Error())) {
+		if !ok || syntax.GetToken() == nil || !p.leaveOut(doc.find(syntax.GetToken()), unknownKey().MatchString(err.Error())) {
 			return false
 		}
 	}
@@ -171,44 +172,12 @@ func (p *Problems) Decode(fresh func() any) bool {
 	return false
 }
 
-// leaveOut takes the member or the element at a token out of the document.
-func (p *Problems) leaveOut(at *token.Token, unknown bool) bool {
-	finder := &finder{at: place(at)}
-	ast.Walk(finder, p.body)
-	if finder.remove == nil {
+// leaveOut takes a value out of the document, with its key.
+func (p *Problems) leaveOut(m *member, unknown bool) bool {
+	if m == nil || m.remove == nil {
 		return false
 	}
-	p.left = append(p.left, leftOut{finder.path, unknown})
-	finder.remove()
+	p.left = append(p.left, leftOut{"$." + m.path, unknown})
+	m.remove()
 	return true
-}
-
-// finder looks for the member or element of a token.
-type finder struct {
-	at     token.Position
-	path   string
-	remove func()
-}
-
-func (f *finder) Visit(node ast.Node) ast.Visitor {
-	if f.remove != nil {
-		return nil
-	}
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		for i, v := range n.Values {
-			if place(v.Key.GetToken()) == f.at || place(v.Value.GetToken()) == f.at {
-				f.path, f.remove = v.Value.GetPath(), func() { n.Values = slices.Delete(n.Values, i, i+1) }
-				return nil
-			}
-		}
-	case *ast.SequenceNode:
-		for i, v := range n.Values {
-			if place(v.GetToken()) == f.at {
-				f.path, f.remove = v.GetPath(), func() { n.Values = slices.Delete(n.Values, i, i+1) }
-				return nil
-			}
-		}
-	}
-	return f
 }

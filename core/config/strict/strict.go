@@ -119,7 +119,7 @@ func decode(body ast.Node, into any) error {
 
 // positioned returns a parser's or decoder's error with its place, in words of the schema: for an unknown key what advise
 // says or the key that was probably meant, for a value of another type what is expected.
-func positioned(file string, err error, doc *document, advise func(path, key string) string) error {
+func positioned(file string, err error, doc *document, advise func(within reflect.Type, key string) string) error {
 	e := &Error{File: file, Text: err.Error()}
 	syntax, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -135,7 +135,7 @@ func positioned(file string, err error, doc *document, advise func(path, key str
 	if m := unknownKey().FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
 		if at != nil {
-			e.Text += at.within() + doc.meant(at.path, m[1], advise)
+			e.Text += at.within() + doc.meant(m[1], at.of, advise)
 		}
 		return e
 	}

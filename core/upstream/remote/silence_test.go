@@ -116,8 +116,8 @@ var known = map[string]string{
 	"chat messages.reasoning_details.index": "the order says it",
 }
 
-// A member of a request arrives at an upstream of another protocol, says nothing, or is named as lost: a body with another value
-// in its place, or without it, becomes another one. The bodies are those of the codecs' goldens and of the agents.
+// Each member of a request arrives at an upstream of another protocol, says nothing, or is named as lost. The test changes a
+// member, then takes it out, and compares what the upstream receives. It uses the bodies of the codecs' goldens and of the agents.
 func TestMembersAreNotLostInSilence(t *testing.T) {
 	for name, raw := range recorded(t) {
 		kind, _, _ := strings.Cut(name, " ")

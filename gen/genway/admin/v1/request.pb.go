@@ -670,41 +670,41 @@ func (x *RequestUsage) GetToolCalls() int64 {
 // must hold. Texts are compared as a whole.
 type RequestFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only those that began at that moment or later, and before that moment.
+	// Requests that began at that moment or later; absent is all.
 	Since *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=since,proto3" json:"since,omitempty"`
-	// Only those that began before that moment; absent is all.
+	// Requests that began before that moment; absent is all.
 	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
-	// Only those of one of these outcomes.
+	// Requests with one of these outcomes; empty is all.
 	Outcomes []Outcome `protobuf:"varint,3,rep,packed,name=outcomes,proto3,enum=genway.admin.v1.Outcome" json:"outcomes,omitempty"`
 	// The caller's protocol, and that of the upstream, in the words of LoggedRequest.
 	Protocol string `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"`
-	// Only those of upstreams of that protocol, in the words of LoggedRequest; empty is all.
+	// Requests to upstreams of that protocol, in the words of LoggedRequest; empty is all.
 	UpstreamProtocol string `protobuf:"bytes,5,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
 	// The model as the caller named it, and the one that answered.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// Only those that this model answered; empty is all.
+	// Requests that this model answered; empty is all.
 	ServedModel string `protobuf:"bytes,7,opt,name=served_model,json=servedModel,proto3" json:"served_model,omitempty"`
-	// Only those of that key, by its id; empty is all.
+	// Requests of the key with that id; empty is all.
 	KeyId string `protobuf:"bytes,8,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// Only those of keys of that owner; empty is all.
+	// Requests of the keys of that owner; empty is all.
 	Owner string `protobuf:"bytes,9,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Only those of the route with that pattern; empty is all.
+	// Requests of the route with that pattern; empty is all.
 	Route string `protobuf:"bytes,10,opt,name=route,proto3" json:"route,omitempty"`
-	// Only those of that upstream; empty is all.
+	// Requests to that upstream; empty is all.
 	Upstream string `protobuf:"bytes,11,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// Only those with that identifier of the caller; empty is all.
+	// Requests with that identifier, as in x-request-id; empty is all.
 	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Only those of that trace, of 32 hexadecimal digits; empty is all.
+	// Requests of that trace, an identifier of 32 hexadecimal digits; empty is all.
 	TraceId string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
 	// The fault's kind and its reason.
 	Kind string `protobuf:"bytes,14,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Only those with that reason of a fault; empty is all.
+	// Requests that failed for that reason; empty is all.
 	Reason string `protobuf:"bytes,15,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Only those that lost a member.
+	// Requests that lost a member.
 	Lost bool `protobuf:"varint,16,opt,name=lost,proto3" json:"lost,omitempty"`
-	// Only those that were tried at more than one target, or more than once.
+	// Requests that were tried at more than one target, or more than once.
 	Retried bool `protobuf:"varint,17,opt,name=retried,proto3" json:"retried,omitempty"`
-	// Only those whose fault has no kind, and those without a fault. It excludes kind.
+	// Requests whose fault has no kind, and requests without a fault. It excludes kind.
 	WithoutKind   bool `protobuf:"varint,18,opt,name=without_kind,json=withoutKind,proto3" json:"without_kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

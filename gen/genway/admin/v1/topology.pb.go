@@ -341,7 +341,7 @@ type ListUpstreamsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Asks for the failures of requests that began at that moment or later; absent asks for none.
 	FailuresSince *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=failures_since,json=failuresSince,proto3" json:"failures_since,omitempty"`
-	// Only those that began before that moment; absent is all.
+	// Asks for the failures of requests that began before that moment; absent is all.
 	FailuresUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=failures_until,json=failuresUntil,proto3" json:"failures_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

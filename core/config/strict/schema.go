@@ -22,7 +22,9 @@ type member struct {
 	path        string       // as in routes[0].model; empty for the whole document
 	description string       // what its field of the schema is described as
 	schema      reflect.Type // nil where the schema lacks it
+	of          reflect.Type // the schema of the mapping that it is in
 	key         bool         // found by its key
+	remove      func()       // takes it out of its mapping or list; nil for the whole document
 }
 
 // find returns the value, or the key, of a token; nil where there is none.
@@ -50,17 +52,16 @@ func (s *search) value(node ast.Node, m member) {
 	m.path = strings.TrimPrefix(strings.TrimPrefix(node.GetPath(), "$"), ".")
 	switch n := node.(type) {
 	case *ast.MappingNode:
-		for _, v := range n.Values {
-			s.member(v, m)
+		for i, v := range n.Values {
+			s.member(v, m.schema, func() { n.Values = slices.Delete(n.Values, i, i+1) })
 		}
-	case *ast.MappingValueNode:
-		s.member(n, m)
 	case *ast.SequenceNode:
 		element := member{description: m.description}
 		if m.schema != nil && m.schema.Kind() == reflect.Slice {
 			element.schema = m.schema.Elem()
 		}
-		for _, v := range n.Values {
+		for i, v := range n.Values {
+			element.remove = func() { n.Values = slices.Delete(n.Values, i, i+1) }
 			s.value(v, element)
 		}
 	case *ast.AnchorNode:
@@ -73,8 +74,9 @@ func (s *search) value(node ast.Node, m member) {
 	}
 }
 
-func (s *search) member(n *ast.MappingValueNode, of member) {
-	m := field(of.schema, n.Key.GetToken().Value)
+func (s *search) member(n *ast.MappingValueNode, of reflect.Type, remove func()) {
+	m := field(of, n.Key.GetToken().Value)
+	m.of, m.remove = of, remove
 	if s.found == nil && place(n.Key.GetToken()) == s.at {
 		m.path = strings.TrimPrefix(strings.TrimPrefix(n.Value.GetPath(), "$"), ".")
 		m.key, s.found = true, &m
@@ -180,9 +182,9 @@ func example(t reflect.Type) string {
 }
 
 // meant says what to write in place of an unknown key.
-func (d *document) meant(path, key string, advise func(path, key string) string) string {
+func (d *document) meant(key string, within reflect.Type, advise func(within reflect.Type, key string) string) string {
 	if advise != nil {
-		if text := advise(path, key); text != "" {
+		if text := advise(within, key); text != "" {
 			return "; " + text
 		}
 	}
