@@ -2,6 +2,7 @@ package codec
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,8 +77,7 @@ func (l *Losses) Place(path string) string {
 		return path
 	}
 	part, below, within := index(rest, ".parts[")
-	for i := len(l.moves) - 1; i >= 0; i-- {
-		from := l.moves[i]
+	for _, from := range slices.Backward(l.moves) {
 		if message >= len(from) || from[message].Message < 0 {
 			return conversation
 		}

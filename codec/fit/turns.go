@@ -321,7 +321,7 @@ func (t *turning) given(begin, end int, calls []*openCall) {
 	}
 	to := codec.Shared(rest[first])
 	moved := func(p *genwayv1.Part) bool { return member.Lifted(p) && p.GetOpaque().GetType() == "" }
-	from[first].Parts = append(places, positions(from[first].Message, to.Parts, moved)...)
+	from[first].Parts = slices.Concat(places, positions(from[first].Message, to.Parts, moved))
 	kept := slices.DeleteFunc(slices.Clone(to.Parts), moved)
 	to.Parts = slices.Concat(results, kept)
 	rest[first] = to

@@ -72,8 +72,8 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 			one.Protocols = append(one.Protocols, protocolOf(p))
 		}
 		var err, fallen error
-		one.Targets, err = targets(r, r.Targets, made, listings)
-		one.Fallback, fallen = targets(r, r.Fallback, made, listings)
+		one.Targets, err = targets(r.Targets, made, listings)
+		one.Fallback, fallen = targets(r.Fallback, made, listings)
 		if err := errors.Join(err, fallen); err != nil {
 			return nil, errors.Join(fmt.Errorf("routes[%d]: %w", i, err), built.Close())
 		}
@@ -105,7 +105,7 @@ func catalogOf(file string) (*catalog.Catalog, error) {
 	return catalog.Load(file)
 }
 
-func targets(r config.Route, list []config.Target, made map[string]route.Target, listings map[string]*discover.Listing) ([]route.Target, error) {
+func targets(list []config.Target, made map[string]route.Target, listings map[string]*discover.Listing) ([]route.Target, error) {
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
