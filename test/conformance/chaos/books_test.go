@@ -1,12 +1,14 @@
 package chaos
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/genway/genway/test/conformance/caller"
 	"github.com/genway/genway/test/conformance/rows"
 	"github.com/genway/genway/test/conformance/server"
 	"github.com/genway/genway/test/conformance/vendors"
@@ -22,8 +24,19 @@ type books struct {
 type outcome struct {
 	request
 	whole bool
+	// saw is the answer that was not whole, for errors.
+	saw string
 	// lost says that the server was killed meanwhile.
 	lost bool
+}
+
+// seen is the outcome of a request whose answer was that.
+func (r request) seen(answer caller.Seen) outcome {
+	o := outcome{request: r, whole: answer.Whole, saw: "a whole answer"}
+	if !o.whole {
+		o.saw = fmt.Sprintf("%d %.300q", answer.Status, answer.Body)
+	}
+	return o
 }
 
 func (b *books) note(o outcome) {
@@ -83,7 +96,7 @@ func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summar
 	for n, o := range b.seen {
 		if why := o.wrong(byNumber[n], v.Answered(n)); why != "" {
 			if faults++; faults <= 20 {
-				t.Errorf("request %d, %+v: %s: answered %+v, rows %+v", n, o.call, why, v.Answered(n), byNumber[n])
+				t.Errorf("request %d, %+v: %s: the caller saw %s, the upstream answered %+v, rows %+v", n, o.call, why, o.saw, v.Answered(n), byNumber[n])
 			}
 		}
 	}

@@ -147,7 +147,9 @@ func (f *fleet) call(c *core, r request) {
 	if seen.Whole {
 		c.answered.Add(1)
 	}
-	f.books.note(outcome{request: r, whole: seen.Whole, lost: lost})
+	o := r.seen(seen)
+	o.lost = lost
+	f.books.note(o)
 }
 
 // await waits until a core has answered so many requests more.

@@ -52,7 +52,7 @@ func (r *rest) run(n int, protocol, do string, maxTokens int) caller.Seen {
 	if err != nil {
 		r.t.Error(err)
 	}
-	r.books.note(outcome{request: request{n: n, call: call, do: do, refused: limited(seen)}, whole: seen.Whole})
+	r.books.note(request{n: n, call: call, do: do, refused: limited(seen)}.seen(seen))
 	return seen
 }
 

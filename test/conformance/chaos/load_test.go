@@ -87,5 +87,5 @@ func perform(t *testing.T, c *caller.Client, leaving *leavers, r request) outcom
 	case r.do == vendors.Answer && !r.refused && !seen.Whole:
 		t.Errorf("request %d, %+v, got %d: %s", r.n, r.call, seen.Status, seen.Body)
 	}
-	return outcome{request: r, whole: seen.Whole}
+	return r.seen(seen)
 }
