@@ -75,7 +75,7 @@ func importKeys(c *call) error {
 	_ = out.Write([]string{"id", "group", "name", "owner", "key"}) // a Builder takes everything
 	for _, one := range made.GetKeys() {
 		key := one.GetKey()
-		_ = out.Write([]string{key.GetId(), groupName(key.GetGroup()), cellText(key.GetSettings().GetName()), cellText(key.GetSettings().GetOwner()), one.GetRawKey()})
+		_ = out.Write([]string{key.GetId(), groupNames(key), cellText(key.GetSettings().GetName()), cellText(key.GetSettings().GetOwner()), one.GetRawKey()})
 	}
 	out.Flush()
 	c.show(http.StatusOK, "keyimport.html", "Imported keys", importPage{Made: int64(len(made.GetKeys())), Table: table.String()})
@@ -150,8 +150,8 @@ func importRow(head, cells []string) (*adminv1.CreateKeyRequest, error) {
 	for i, name := range head {
 		of[name] = strings.TrimSpace(cells[i])
 	}
-	group := groupOf(of["group"])
-	if group == adminv1.Group_GROUP_UNSPECIFIED {
+	group, additional := groupsOf(strings.Split(of["group"], ","))
+	if group == adminv1.Group_GROUP_UNSPECIFIED || slices.Contains(additional, adminv1.Group_GROUP_UNSPECIFIED) {
 		return nil, fmt.Errorf("group: %s is no group", quoted(of["group"]))
 	}
 	for name, none := range map[string]string{"expire_time": "never", "budget_day": "none", "budget_month": "none"} {
@@ -182,7 +182,7 @@ func importRow(head, cells []string) (*adminv1.CreateKeyRequest, error) {
 		}
 		with.Labels[name] = strings.TrimSpace(value)
 	}
-	return &adminv1.CreateKeyRequest{Group: group, Settings: with}, nil
+	return &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: with}, nil
 }
 
 // oneOf translates one of some texts, in any case.

@@ -34,6 +34,18 @@ var groups = sync.OnceValue(func() (list []keyGroup) {
 	return list
 })
 
+// groupsOf returns the groups of those names, the first and the others, as requests have them; none for a name of no group.
+func groupsOf(values []string) (group adminv1.Group, additional []adminv1.Group) {
+	for i, value := range values {
+		if of := groupOf(strings.TrimSpace(value)); i == 0 {
+			group = of
+		} else {
+			additional = append(additional, of)
+		}
+	}
+	return group, additional
+}
+
 func groupOf(value string) adminv1.Group {
 	for _, g := range groups() {
 		if g.Value == value {
@@ -41,6 +53,15 @@ func groupOf(value string) adminv1.Group {
 		}
 	}
 	return adminv1.Group_GROUP_UNSPECIFIED
+}
+
+// groupNames are the names of the groups that a key serves, as commands take them.
+func groupNames(key *adminv1.Key) string {
+	text := groupName(key.GetGroup())
+	for _, group := range key.GetAdditionalGroups() {
+		text += "," + groupName(group)
+	}
+	return text
 }
 
 // groupName is the group's name in commands.
@@ -58,12 +79,12 @@ const (
 // keyView is a key as pages show it.
 type keyView struct {
 	*adminv1.Key
-	GroupName, StateName string
+	GroupNames, StateName string
 }
 
 func viewOf(key *adminv1.Key) keyView {
 	state := strings.ToLower(strings.TrimPrefix(key.GetState().String(), "KEY_STATE_"))
-	return keyView{key, groupName(key.GetGroup()), state}
+	return keyView{key, groupNames(key), state}
 }
 
 // Limits says in a few words what the key is held to.
@@ -157,7 +178,8 @@ func createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Group: groupOf(c.r.PostFormValue("group")), Settings: with})
+	group, additional := groupsOf(c.r.PostForm["group"])
+	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: with})
 	if err != nil {
 		return err
 	}

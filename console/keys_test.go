@@ -21,7 +21,7 @@ func TestKeys(t *testing.T) {
 	f := open(t)
 	session := f.signIn(t, f.root)
 	made := f.post(t, session, "/keys", url.Values{
-		"group": {"chat"}, "name": {"ci"}, "owner": {"ada"}, "models": {"gpt-*, claude-*"}, "budget_day": {"12.50"}, "requests_per_minute": {"60"}, "expire_time": {"2999-01-31"},
+		"group": {"messages", "chat"}, "name": {"ci"}, "owner": {"ada"}, "models": {"gpt-*, claude-*"}, "budget_day": {"12.50"}, "requests_per_minute": {"60"}, "expire_time": {"2999-01-31"},
 	})
 	raw := rawKey.FindString(made.body)
 	if made.code != http.StatusOK || raw == "" {
@@ -34,8 +34,14 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if who.Group != "chat,messages" {
+		t.Errorf("a key of %q", who.Group)
+	}
 	at := "/keys/" + who.KeyID
 	page := f.get(t, session, at)
+	if list := f.get(t, session, "/keys?group=messages"); !strings.Contains(list.body, who.KeyID) || !strings.Contains(list.body, ">chat,messages<") || !strings.Contains(page.body, ">chat,messages<") {
+		t.Errorf("its groups are not shown: %s", list.body)
+	}
 	if rawKey.MatchString(page.body) || !strings.Contains(page.body, `value="12.5"`) || !strings.Contains(page.body, `value="gpt-*, claude-*"`) {
 		t.Errorf("the page afterwards: %s", page.body)
 	}
@@ -105,9 +111,9 @@ func TestKeyFormIsChecked(t *testing.T) {
 		{"requests_per_minute", "-1"}, {"requests_per_minute", "9007199254740993"}, {"requests_per_minute", "9223372036854775808"}, {"requests_per_minute", "NaN"},
 		{"tokens_per_minute", "1e3"}, {"concurrent", "½"}, {"budget_day", "-1"}, {"budget_day", "NaN"}, {"budget_day", "1e9"}, {"budget_month", "0"}, {"budget_month", "9223372036.854775808"},
 		{"budget_month", "0.0000000001"}, {"budget_day", "1/2"}, {"expire_time", "tomorrow"}, {"expire_time", "1999-01-01"}, {"name", strings.Repeat("a", 101)}, {"name", "gwk_x"},
-		{"owner", "a\nb"}, {"addresses", "10.0.0.1/33"}, {"models", "a " + strings.Repeat("m", 300)}, {"read_only", "1"}, {"group", "nothing"}, {"group", ""},
+		{"owner", "a\nb"}, {"addresses", "10.0.0.1/33"}, {"models", "a " + strings.Repeat("m", 300)}, {"read_only", "1"}, {"group", "nothing"}, {"group", ""}, {"group", "chat,chat"}, {"group", "chat,nothing"}, {"group", "chat,admin"}, {"group", ","},
 	} {
-		form := url.Values{"group": {"chat"}, c.field: {c.value}}
+		form := url.Values{"group": {"chat"}, c.field: strings.Split(c.value, ",")}
 		got := f.post(t, session, "/keys", form)
 		if got.code != http.StatusBadRequest || !strings.Contains(got.body, strings.TrimSuffix(strings.TrimSuffix(c.field, "_day"), "_month")) {
 			t.Errorf("%s=%.20q: %d %s", c.field, c.value, got.code, got.body)

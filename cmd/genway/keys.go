@@ -97,9 +97,19 @@ type keyArgument struct {
 	Key string `arg:"" help:"The key's id, or its name if only one live key has it, or GROUP/NAME. Never the key itself."`
 }
 
+// groupFlag is a group of keys, one or several, as a flag takes it.
+type groupFlag keys.Group
+
+// UnmarshalText reads a group.
+func (g *groupFlag) UnmarshalText(text []byte) error {
+	group, err := keys.ParseGroup(string(text))
+	*g = groupFlag(group)
+	return err
+}
+
 type createKey struct {
 	storeFlags
-	Group string `required:"" enum:"chat,messages,generatecontent,internal,admin" placeholder:"GROUP" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent, internal (direct gRPC) or admin (the Admin service, and nothing that generates)."`
+	Group groupFlag `required:"" placeholder:"GROUP,…" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent, or several of these; internal (direct gRPC) or admin (the Admin service, and nothing that generates)."`
 	settingFlags
 }
 

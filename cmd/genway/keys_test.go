@@ -253,18 +253,18 @@ func TestImportCommand(t *testing.T) {
 	file := filepath.Join(dir, "keys.csv")
 	write(t, file, "\ufeffgroup,name,owner,labels,expire_time,models,addresses,certificates,requests_per_minute,tokens_per_minute,concurrent,budget_day,budget_month,strict\n"+
 		"chat,one,ada,\"team=a,env=b\",2999-01-01,\"gpt-*,claude-4\",10.0.0.0/8,email:ada@Example.org,60,1000,2,1.5,20,yes\n"+
-		"messages,,,,,,,,,,,,,\n")
-	if out := must(t, dir, "keys", "import", file, "--dry-run"); out != "2 keys would be made\n" {
+		"messages,,,,,,,,,,,,,\n\"generatecontent, chat\",both,,,,,,,,,,,,\n")
+	if out := must(t, dir, "keys", "import", file, "--dry-run"); out != "3 keys would be made\n" {
 		t.Errorf("dry: %s", out)
 	}
 	if made, err := filepath.Glob(filepath.Join(dir, store.FileName+"*")); err != nil || len(made) > 0 {
 		t.Errorf("dry made %v, %v", made, err)
 	}
 	lines, err := csv.NewReader(strings.NewReader(must(t, dir, "keys", "import", file))).ReadAll()
-	if err != nil || len(lines) != 3 || strings.Join(lines[0], ",") != "id,group,name,key" {
+	if err != nil || len(lines) != 4 || strings.Join(lines[0], ",") != "id,group,name,key" {
 		t.Fatalf("got %v, %v", lines, err)
 	}
-	for i, want := range []string{"chat,one", "messages,"} {
+	for i, want := range []string{"chat,one", "messages,", "chat,generatecontent,both"} {
 		line := lines[i+1]
 		if keys.Valid(line[3]) != nil || strings.Join(line[1:3], ",") != want {
 			t.Errorf("line %d: %v", i+1, line)
@@ -296,6 +296,9 @@ func TestImportCommandRefuses(t *testing.T) {
 		{"member of a list", "group,models\nchat,\"a,,b\"\n", "k.csv:2:6: models[1]: it is empty"},
 		{"limit", "group,name,tokens_per_minute\nchat,ä,-5\n", "k.csv:2:9: limits.tokens_per_minute: expected 0 to"},
 		{"twice", "group,name\nchat,a\nmessages,a\nchat,a\n", "k.csv:4:6: name: it is taken: another key of the import has it"},
+		{"group twice", "name,group\na,\"chat,chat\"\n", "k.csv:2:3: group: the group chat is there twice"},
+		{"groups that are not combined", "name,group\na,\"chat,internal\"\n", "k.csv:2:3: group: a key of the group internal has no other group"},
+		{"several twice", "group,name\n\"chat,messages\",a\n\"messages,generatecontent\",a\n", "k.csv:3:28: name: it is taken: another key of the import has it"},
 		{"member of no column", "group\nadmin\nnobody\n", "k.csv:3:1: group: unknown group"},
 	} {
 		write(t, file, c.text)

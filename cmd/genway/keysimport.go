@@ -24,7 +24,7 @@ import (
 
 type importKeys struct {
 	storeFlags
-	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, and settings as the flags of genway keys create are named, with _ for -: name, owner, expire_time, requests_per_minute, budget_month. Each value is as the flag takes it."`
+	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, which may have several as in \"chat,messages\", and settings as the flags of genway keys create are named, with _ for -: name, owner, expire_time, requests_per_minute, budget_month. Each value is as the flag takes it."`
 	Out    string `placeholder:"FILE" help:"Write the keys to this file instead of printing them. It must not exist, and is readable by its user only."`
 	DryRun bool   `help:"Check the file and create nothing."`
 }
@@ -288,6 +288,9 @@ func paramsOf(in *csv.Reader, header []string, columns []*setting, cells []strin
 		text = strings.TrimSpace(text)
 		if columns[i] == nil {
 			params.Group = keys.Group(text)
+			if group, err := keys.ParseGroup(text); err == nil { // Check says what is wrong with another
+				params.Group = group
+			}
 			continue
 		}
 		if err := columns[i].set(&params.Settings, text); err != nil {

@@ -172,7 +172,8 @@ func (c Client) Revoke(ctx context.Context, ref string) (keys.Key, error) {
 }
 
 func createRequest(params keys.CreateParams) *adminv1.CreateKeyRequest {
-	return &adminv1.CreateKeyRequest{Group: inverse(groups, params.Group), Settings: settingsMessage(params.Settings), KeyId: params.Drawn.ID, SecretSha256: digestBytes(params.Drawn.Secret)}
+	group, additional := groupValues(params.Group)
+	return &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: settingsMessage(params.Settings), KeyId: params.Drawn.ID, SecretSha256: digestBytes(params.Drawn.Secret)}
 }
 
 // digestBytes is a digest as the contract has it; nil for the zero one.
@@ -189,7 +190,14 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 	if err != nil {
 		return "", keys.Key{}, fmt.Errorf("the server's answer: %w", err)
 	}
-	key := keys.Key{ID: m.GetId(), Group: groups[m.GetGroup()], Settings: with, CreateTime: m.GetCreateTime().AsTime()}
+	key := keys.Key{ID: m.GetId(), Settings: with, CreateTime: m.GetCreateTime().AsTime()}
+	list := []keys.Group{groups[m.GetGroup()]}
+	for _, additional := range m.GetAdditionalGroups() {
+		list = append(list, groups[additional])
+	}
+	if key.Group, err = keys.Join(list...); err != nil {
+		return "", keys.Key{}, fmt.Errorf("the server's answer: %w", err)
+	}
 	if m.GetRevokeTime() != nil {
 		at := m.GetRevokeTime().AsTime()
 		key.RevokeTime = &at

@@ -44,7 +44,7 @@ func TestClient(t *testing.T) {
 		}
 	}
 	end := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
-	raw, key, err := c.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{
+	raw, key, err := c.Create(t.Context(), keys.CreateParams{Group: "messages,chat", Settings: keys.Settings{
 		Name: "ci", Owner: "ada", Labels: map[string]string{"a": "b"}, ExpireTime: &end,
 		Policy: keys.Policy{
 			Models: []string{"m"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Certificates: []string{"uri:spiffe://a/b"},

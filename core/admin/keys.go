@@ -35,7 +35,7 @@ func (s *Service) CreateKey(ctx context.Context, req *adminv1.CreateKeyRequest) 
 
 // createParams reads a request at a path: empty, or keys[2] and a point.
 func createParams(req *adminv1.CreateKeyRequest, at string) (keys.CreateParams, error) {
-	of, err := group(req.GetGroup(), at+"group")
+	of, err := groupsOf(req, at)
 	if err != nil {
 		return keys.CreateParams{}, err
 	}
@@ -268,6 +268,38 @@ func group(g adminv1.Group, param string) (keys.Group, error) {
 	return known, nil
 }
 
+// groupsOf returns the group of a new key, of one or several, at a path.
+func groupsOf(req *adminv1.CreateKeyRequest, at string) (keys.Group, error) {
+	of, err := group(req.GetGroup(), at+"group")
+	if err != nil || len(req.GetAdditionalGroups()) == 0 {
+		return of, err
+	}
+	list := []keys.Group{of}
+	for i, additional := range req.GetAdditionalGroups() {
+		one, err := group(additional, fmt.Sprintf("%sadditional_groups[%d]", at, i))
+		if err != nil {
+			return "", err
+		}
+		list = append(list, one)
+	}
+	if of, err = keys.Join(list...); err != nil {
+		return "", fault.Invalid(at+"additional_groups", "%sadditional_groups: %v", at, err)
+	}
+	return of, nil
+}
+
+// groupValues returns a group as the contract has it: the first of its groups, and the others.
+func groupValues(of keys.Group) (group adminv1.Group, additional []adminv1.Group) {
+	for i, one := range of.Each() {
+		if value := inverse(groups, one); i == 0 {
+			group = value
+		} else {
+			additional = append(additional, value)
+		}
+	}
+	return group, additional
+}
+
 // settings returns a request's settings, at param. What package keys checks
 // is left to it.
 func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
@@ -333,12 +365,12 @@ func figureField(m limit.Metric) protoreflect.FieldDescriptor {
 func keyMessage(key keys.Key, now time.Time) *adminv1.Key {
 	m := &adminv1.Key{
 		Id:         key.ID,
-		Group:      inverse(groups, key.Group),
 		Settings:   settingsMessage(key.Settings),
 		CreateTime: timestamppb.New(key.CreateTime),
 		RevokeTime: timestamp(key.RevokeTime),
 		State:      adminv1.KeyState_KEY_STATE_LIVE,
 	}
+	m.Group, m.AdditionalGroups = groupValues(key.Group)
 	for _, secret := range key.Secrets {
 		m.Secrets = append(m.Secrets, &adminv1.Secret{CreateTime: timestamppb.New(secret.CreateTime), ExpireTime: timestamp(secret.ExpireTime)})
 	}

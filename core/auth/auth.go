@@ -77,9 +77,9 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (call.Ca
 		return caller, f
 	}
 	caller.Principal = principal
-	if principal.Group != needed {
+	if !principal.Group.Has(needed) {
 		return caller, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
-			"this key is of the group %s; %s a key of the group %s", principal.Group, way, needed)
+			"this key is of %s; %s a key of %s", principal.Group.Words(), way, needed.Words())
 	}
 	return caller, nil
 }

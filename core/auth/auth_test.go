@@ -24,12 +24,18 @@ type groups struct{}
 
 func (groups) Authenticate(_ context.Context, raw string) (keys.Principal, error) {
 	switch group := keys.Group(raw); {
-	case slices.Contains(keys.Groups(), group):
+	case parsed(group):
 		return keys.Principal{KeyID: "key_" + raw, Group: group}, nil
 	case raw == "unavailable":
 		return keys.Principal{}, errors.New("disk on fire")
 	}
 	return keys.Principal{}, keys.ErrWrongKey
+}
+
+// parsed reports whether a text is a group, or several in their order.
+func parsed(group keys.Group) bool {
+	of, err := keys.ParseGroup(string(group))
+	return err == nil && of == group
 }
 
 const (
@@ -53,6 +59,9 @@ func TestWhoMayCall(t *testing.T) {
 		says         string
 	}{
 		{"an edge's caller", generate, edge("responses"), []string{"Bearer chat"}, true, "", ""},
+		{"a key of several groups", generate, edge("messages"), []string{"Bearer chat,messages"}, true, "", ""},
+		{"a key of several other groups", generate, edge("generate_content"), []string{"Bearer chat,messages"}, true, fault.ReasonWrongGroup, "this key is of the groups chat, messages; this protocol needs a key of the group generatecontent"},
+		{"a direct caller with a key of several", generate, nil, []string{"Bearer chat,messages,generatecontent"}, false, fault.ReasonWrongGroup, "direct gRPC calls need"},
 		{"another protocol's key", generate, edge("messages"), []string{"Bearer chat"}, true, fault.ReasonWrongGroup, "is of the group chat"},
 		{"a direct caller's key", generate, edge("responses"), []string{"Bearer internal"}, true, fault.ReasonWrongGroup, "is of the group internal"},
 		{"an edge with a wrong secret", generate, []string{auth.ProtocolKey, "responses", auth.SecretKey, "a wrong one"}, []string{"Bearer chat"}, false, fault.ReasonWrongGroup, "the edge did not prove to be one"},

@@ -275,7 +275,7 @@ func (t *table) release(r *record) {
 
 // known is the group without a text of its own, if it is one of ours.
 func known(group Group) Group {
-	for _, g := range groups {
+	for _, g := range valid {
 		if g == group {
 			return g
 		}

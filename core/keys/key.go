@@ -37,7 +37,7 @@ const (
 type Key struct {
 	// ID names the key wherever it must be named: key_ and 12 base62 characters.
 	ID string
-	// Group is the only group of protocols the key serves. It never changes.
+	// Group is what the key serves, one group or several. It never changes.
 	Group Group
 	// Settings are the operator's, who may change them.
 	Settings
@@ -138,7 +138,7 @@ func (s Settings) normal() Settings {
 type Principal struct {
 	// KeyID is the id of the key that was shown.
 	KeyID string
-	// Group is the group the key serves.
+	// Group is what the key serves, one group or several.
 	Group Group
 	// Name is the key's name, possibly empty.
 	Name string
@@ -178,7 +178,7 @@ var (
 	ErrExists = errors.New("key exists already")
 )
 
-// A NameTakenError is a name that another live key of the group has.
+// A NameTakenError is a name that another live key has that serves the same group.
 type NameTakenError struct {
 	// Key is the id of the key that cannot have the name, By the id of the key that has it.
 	Key, By string
@@ -198,7 +198,8 @@ func (e *NameTakenError) Error() string { return "the name is taken: " + e.By + 
 type Store interface {
 	// Create adds all of keys and appends changes, or does nothing. ErrExists when
 	// an id or a hash is taken, a *NameTakenError when a key that is not revoked has the
-	// same group and the same name, which may be one of keys; keys without a name share it.
+	// same name and serves the same group, alone or with others, which may be one of keys; keys
+	// without a name share it.
 	Create(ctx context.Context, keys []Key, changes []audit.Change) error
 	// Import is Create of what batches yield, a part at a time, in one transaction: of no more
 	// is anything in memory. It reads batches once at most, while no other change of keys
@@ -246,7 +247,7 @@ type Batch struct {
 // Digest is the SHA-256 of a secret.
 type Digest = [sha256.Size]byte
 
-// Named is a name within a group.
+// Named is a name within a single group.
 type Named struct {
 	Group Group
 	Name  string
@@ -258,7 +259,8 @@ type Query struct {
 	After string
 	// Limit is how many keys a page has at most. Above 0.
 	Limit int
-	// Group and Owner, unless they are empty, select the keys of the page.
+	// Group, a single one, and Owner, unless they are empty, select the keys of the page: those
+	// that serve the group, alone or with others.
 	Group Group
 	Owner string
 	// LiveAt, unless it is zero, leaves out keys that are revoked or have expired by then.

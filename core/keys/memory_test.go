@@ -102,7 +102,7 @@ func (m *memory) add(list []keys.Key, changes []audit.Change) error {
 
 func nameTaken(list []keys.Key, key keys.Key) error {
 	for _, o := range list {
-		if key.RevokeTime == nil && o.ID != key.ID && o.Group == key.Group && o.Name == key.Name && key.Name != "" && o.RevokeTime == nil {
+		if key.RevokeTime == nil && o.ID != key.ID && slices.ContainsFunc(key.Group.Each(), o.Group.Has) && o.Name == key.Name && key.Name != "" && o.RevokeTime == nil {
 			return &keys.NameTakenError{Key: key.ID, By: o.ID}
 		}
 	}
@@ -197,7 +197,7 @@ func (m *memory) List(ctx context.Context, query keys.Query) ([]keys.Key, error)
 		all = all[i+1:]
 	}
 	all = slices.DeleteFunc(all, func(key keys.Key) bool {
-		return query.Group != "" && key.Group != query.Group || query.Owner != "" && key.Owner != query.Owner ||
+		return query.Group != "" && !key.Group.Has(query.Group) || query.Owner != "" && key.Owner != query.Owner ||
 			!query.LiveAt.IsZero() && (key.RevokeTime != nil || key.Expired(query.LiveAt))
 	})
 	return all[:min(len(all), query.Limit)], nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/core/keys"
 )
@@ -52,5 +53,51 @@ func TestNames(t *testing.T) {
 	}
 	if got, err := s.Get(t.Context(), "chat/ci"); err != nil || got.ID != chat.ID {
 		t.Errorf("the one left: %v, %v", got.ID, err)
+	}
+}
+
+// A key of several groups is one key: in any order, with one name in all of its groups, and its
+// groups stay when it is rotated.
+func TestKeyOfSeveralGroups(t *testing.T) {
+	s, m, _ := fixture(t)
+	params := keys.CreateParams{Group: "messages,chat", Settings: keys.Settings{Name: "dev"}}
+	raw, key := create(t, s, params)
+	if key.Group != "chat,messages" {
+		t.Errorf("made of %q", key.Group)
+	}
+	made, err := s.Rotate(t.Context(), "dev", keys.Rotation{Grace: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{raw, made.Raw} {
+		if who, err := s.Authenticate(t.Context(), secret); err != nil || who.KeyID != key.ID || who.Group != key.Group {
+			t.Errorf("got %+v, %v", who, err)
+		}
+	}
+	if got := audited(m)[0]; got != `genway key.create {"group":"chat,messages","name":"dev"}` {
+		t.Errorf("recorded as %s", got)
+	}
+	_, other := create(t, s, keys.CreateParams{Group: keys.GroupGenerateContent, Settings: keys.Settings{Name: "dev"}})
+	for ref, want := range map[string]string{"chat/dev": key.ID, "messages/dev": key.ID, "generatecontent/dev": other.ID} {
+		if got, err := s.Get(t.Context(), ref); err != nil || got.ID != want {
+			t.Errorf("%s: %v, %v", ref, got.ID, err)
+		}
+	}
+	for _, group := range []keys.Group{keys.GroupChat, keys.GroupMessages, "messages,generatecontent", "chat,messages"} {
+		_, _, err := s.Create(t.Context(), keys.CreateParams{Group: group, Settings: keys.Settings{Name: "dev"}})
+		if invalid, ok := errors.AsType[*keys.InvalidError](err); !ok || invalid.Fields[0].Field != "name" {
+			t.Errorf("the name again in %s: %v", group, err)
+		}
+	}
+	for _, group := range []keys.Group{"chat,chat", "chat,", "chat,admin"} {
+		_, _, err := s.Create(t.Context(), keys.CreateParams{Group: group})
+		if invalid, ok := errors.AsType[*keys.InvalidError](err); !ok || invalid.Fields[0].Field != "group" {
+			t.Errorf("%s: %v", group, err)
+		}
+	}
+	for group, want := range map[keys.Group]int{keys.GroupChat: 1, keys.GroupMessages: 1, keys.GroupGenerateContent: 1, keys.GroupInternal: 0} {
+		if list, err := s.List(t.Context(), keys.Query{Group: group, Limit: 10}); err != nil || len(list) != want {
+			t.Errorf("%d keys serve %s, %v", len(list), group, err)
+		}
 	}
 }

@@ -143,7 +143,7 @@ func (s *Service) Close() {
 
 // CreateParams says which key to make.
 type CreateParams struct {
-	// Group is one of Groups.
+	// Group is one of Groups, or several, as ParseGroup takes them.
 	Group Group
 	Settings
 	// Drawn, unless it is zero, is the id and the secret of the key, which the caller knows already: Created has no raw
@@ -188,11 +188,12 @@ func (d Drawn) check(v *violations) {
 // taken is for the store to know.
 func (p CreateParams) Check(now time.Time) error {
 	var v violations
-	if _, err := ParseGroup(string(p.Group)); err != nil {
+	group, err := ParseGroup(string(p.Group))
+	if err != nil {
 		v.addf("group", "%v", err)
 	}
 	settings := p.normal()
-	if err := settings.Validate(p.Group); err != nil {
+	if err := settings.Validate(group); err != nil {
 		if invalid, ok := errors.AsType[*InvalidError](err); ok {
 			v = append(v, invalid.Fields...)
 		}
@@ -211,8 +212,8 @@ type Created struct {
 }
 
 // Create makes a key. The raw key is returned here and can never be had again. An
-// *InvalidError says what is wrong with params; a name that a live key of the group has
-// is.
+// *InvalidError says what is wrong with params; a name that a live key of the same
+// group has is.
 func (s *Service) Create(ctx context.Context, params CreateParams) (raw string, key Key, err error) {
 	made, err := s.make(params)
 	if err != nil {
@@ -300,10 +301,13 @@ func (s *Service) make(params CreateParams) (Created, error) {
 	if err := params.Check(now); err != nil {
 		return Created{}, err
 	}
-	key := Key{Group: params.Group, Settings: params.normal(), CreateTime: now}
+	group, err := ParseGroup(string(params.Group)) // in the one form in which it is stored
+	if err != nil {
+		return Created{}, err
+	}
+	key := Key{Group: group, Settings: params.normal(), CreateTime: now}
 	drawn, raw := params.Drawn, ""
 	if drawn == (Drawn{}) {
-		var err error
 		if drawn, raw, err = Draw(s.random); err != nil {
 			return Created{}, err
 		}
@@ -558,7 +562,7 @@ func (s *Service) only(ctx context.Context, ref string, group Group) (Key, error
 		if key.ID == ref && group == "" {
 			return key, nil
 		}
-		if ref != "" && key.Name == ref && key.RevokeTime == nil && (group == "" || key.Group == group) {
+		if ref != "" && key.Name == ref && key.RevokeTime == nil && (group == "" || key.Group.Has(group)) {
 			named, names = append(named, key), append(names, fmt.Sprintf("%s of %s", key.ID, key.Group))
 		}
 	}

@@ -105,13 +105,15 @@ func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) 
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if err := updateKey(ctx, tx, id, found[0]); err != nil {
-			return err
-		}
-		if found[0].Name != before.Name && found[0].RevokeTime == nil {
-			if err := nameTaken(ctx, tx, before.ID, before.Group, found[0].Name); err != nil {
+		after := found[0]
+		after.ID, after.Group = before.ID, before.Group
+		if after.Name != before.Name { // before the key has it itself
+			if err := namesTaken(ctx, tx, []keys.Key{after}); err != nil {
 				return err
 			}
+		}
+		if err := updateKey(ctx, tx, after); err != nil {
+			return err
 		}
 		return record(ctx, tx, changes)
 	})
@@ -185,27 +187,7 @@ func (r *keyRow) changeable() []any {
 	}
 }
 
-// nameTaken looks for another live key of the group that has the name. No index demands
-// it, since stores written by earlier versions have keys that share one. The order is an
-// expression so that no database walks through the index of all keys' times for it.
-func nameTaken(ctx context.Context, tx transaction, id string, group keys.Group, name string) error {
-	if name == "" {
-		return nil
-	}
-	var by string
-	err := tx.row(ctx, `SELECT id FROM keys WHERE name = ? AND group_name = ? AND id <> ? AND revoke_time IS NULL ORDER BY create_time + 0, id LIMIT 1`,
-		name, string(group), id).Scan(&by)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look for the name of key %s: %w", id, err)
-	}
-	return &keys.NameTakenError{Key: id, By: by}
-}
-
-func updateKey(ctx context.Context, tx transaction, id string, key keys.Key) error {
-	key.ID = id
+func updateKey(ctx context.Context, tx transaction, key keys.Key) error {
 	row, err := rowOf(key)
 	if err != nil {
 		return err
@@ -216,9 +198,9 @@ func updateKey(ctx context.Context, tx transaction, id string, key keys.Key) err
 	_, err = tx.exec(ctx,
 		`UPDATE keys SET hash = ?, secret_time = ?, previous_hash = ?, previous_time = ?, previous_expire_time = ?,
 			name = ?, owner = ?, labels = ?, policy = ?, expire_time = ?, revoke_time = ? WHERE id = ?`,
-		append(row.changeable(), id)...)
+		append(row.changeable(), key.ID)...)
 	if err != nil {
-		return fmt.Errorf("update key %s: %w", id, err)
+		return fmt.Errorf("update key %s: %w", key.ID, err)
 	}
 	return nil
 }
@@ -405,28 +387,36 @@ func hashesTaken(ctx context.Context, tx transaction, hashes []keys.Digest) erro
 	return nil
 }
 
-// namesTaken looks for live keys of the same group that have a name of list's, in the store
-// or further ahead in list.
+// namesOf returns the name of a live key in each of its groups; none for a key without a name.
+func namesOf(key keys.Key) (list []keys.Named) {
+	if key.Name == "" || key.RevokeTime != nil {
+		return nil
+	}
+	for _, group := range key.Group.Each() {
+		list = append(list, keys.Named{Group: group, Name: key.Name})
+	}
+	return list
+}
+
+// namesTaken looks for live keys that have a name of list's and serve the same group, in the
+// store or further ahead in list. No index demands that there are none, since stores written
+// by earlier versions have keys that share a name.
 func namesTaken(ctx context.Context, tx transaction, list []keys.Key) error {
 	var names []keys.Named
 	for _, key := range list {
-		if key.Name != "" && key.RevokeTime == nil {
-			names = append(names, keys.Named{Group: key.Group, Name: key.Name})
-		}
+		names = append(names, namesOf(key)...)
 	}
 	taken, err := named(ctx, tx, names)
 	if err != nil {
 		return err
 	}
 	for i, key := range list {
-		if key.Name == "" || key.RevokeTime != nil {
-			continue
+		for _, name := range namesOf(key) {
+			if by, ok := taken[name]; ok {
+				return &keys.NameTakenError{Key: key.ID, By: by, Index: i}
+			}
+			taken[name] = key.ID
 		}
-		name := keys.Named{Group: key.Group, Name: key.Name}
-		if by, ok := taken[name]; ok {
-			return &keys.NameTakenError{Key: key.ID, By: by, Index: i}
-		}
-		taken[name] = key.ID
 	}
 	return nil
 }
@@ -454,15 +444,15 @@ func named(ctx context.Context, from queryer, names []keys.Named) (map[keys.Name
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var group string
-			var name keys.Named
+			var key keys.Key
 			var h holder
-			if err := rows.Scan(&h.id, &group, &name.Name, &h.create); err != nil {
+			if err := rows.Scan(&h.id, &key.Group, &key.Name, &h.create); err != nil {
 				return err
 			}
-			name.Group = keys.Group(group)
-			if o, ok := oldest[name]; asked[name] && (!ok || h.create < o.create || h.create == o.create && h.id < o.id) {
-				oldest[name] = h
+			for _, name := range namesOf(key) {
+				if o, ok := oldest[name]; asked[name] && (!ok || h.create < o.create || h.create == o.create && h.id < o.id) {
+					oldest[name] = h
+				}
 			}
 		}
 		return rows.Err()

@@ -58,7 +58,12 @@ func (s keyStore) List(ctx context.Context, query keys.Query) ([]keys.Key, error
 		where(`(create_time, id) > (?, ?)`, at, query.After)
 	}
 	if query.Group != "" {
-		where(`group_name = ?`, string(query.Group))
+		serving := query.Group.Serving()
+		texts := make([]any, len(serving))
+		for i, group := range serving {
+			texts[i] = string(group)
+		}
+		where(`group_name IN (?`+strings.Repeat(", ?", len(texts)-1)+`)`, texts...)
 	}
 	if query.Owner != "" {
 		where(`owner = ?`, query.Owner)

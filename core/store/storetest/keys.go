@@ -577,10 +577,21 @@ func testNames(t *testing.T, database Database) {
 	for i, free := range []error{
 		add(named(5, keys.GroupInternal, "ci")), add(named(6, keys.GroupChat, "CI")), rename(4, "other"), rename(4, ""), rename(4, "new"),
 		revoke(t.Context(), s, key(0).ID), add(named(7, keys.GroupChat, "ci")), rename(2, "other"),
+		add(named(8, "messages,generatecontent", "CI"), named(9, "chat,messages", "both")),
 	} {
 		if free != nil {
 			t.Errorf("%d: %v", i, free)
 		}
+	}
+	// A key of several groups has its name in each of them.
+	want = list(t, s)
+	taken("of several, as one has it", add(named(10, "messages,generatecontent", "ci")), 10, 1)
+	taken("of one, as several have it", add(named(10, keys.GroupGenerateContent, "CI")), 10, 8)
+	taken("of several, as others have it", add(named(10, "chat,messages,generatecontent", "both")), 10, 9)
+	taken("several alike in one group", add(named(10, "chat,generatecontent", "new name"), named(11, "messages,generatecontent", "new name")), 11, 10)
+	taken("several renamed", rename(9, "ci"), 9, 7)
+	if err := rename(9, "free"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -299,6 +299,9 @@ func testPages(t *testing.T, database Database) {
 		k.CreateTime = epoch().Add(time.Duration(n/5) * time.Second) // some at once
 		k.Owner = []string{"", "ada", "bob"}[n%3]
 		end := epoch().Add(time.Duration(n) * time.Minute)
+		if n%4 == 0 {
+			k.Group = "chat,messages"
+		}
 		if n%2 == 0 {
 			k.ExpireTime = &end
 		}
@@ -315,7 +318,7 @@ func testPages(t *testing.T, database Database) {
 	} {
 		var want, got []keys.Key
 		for _, k := range all {
-			if (query.Group == "" || k.Group == query.Group) && (query.Owner == "" || k.Owner == query.Owner) &&
+			if (query.Group == "" || k.Group.Has(query.Group)) && (query.Owner == "" || k.Owner == query.Owner) &&
 				(query.LiveAt.IsZero() || k.RevokeTime == nil && !k.Expired(now)) {
 				want = append(want, k)
 			}
