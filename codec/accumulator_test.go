@@ -18,7 +18,7 @@ func seal(t *rapid.T, label string) *genwayv1.Seal {
 	if !rapid.Bool().Draw(t, label) {
 		return nil
 	}
-	return &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t, label+" value"))}
+	return &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t, label+" value"))}
 }
 
 func part(t *rapid.T) *genwayv1.Part {
@@ -46,7 +46,7 @@ func part(t *rapid.T) *genwayv1.Part {
 	case 4:
 		p.Kind = &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: text(t, "refusal")}}
 	case 5:
-		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte{1, 2}}}}
+		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte{1, 2}}}}
 	case 6:
 		p.Kind = &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Type: "t", Json: []byte(`{}`)}}
 	}

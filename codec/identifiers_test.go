@@ -53,14 +53,14 @@ func TestSealsSurvive(t *testing.T) {
 		// 77 is no protocol of the contract.
 		origin := rapid.SampledFrom([]genwayv1.Protocol{1, 2, 3, 4, 77}).Draw(t, "origin")
 		// No vendor's value looks like a seal of ours.
-		native := func(v []byte) bool { return codec.ParseSeal(string(v), origin).Origin == origin }
+		native := func(v []byte) bool { return codec.ParseSeal(string(v), origin).Protocol == origin }
 		want := &genwayv1.Seal{
-			Origin: origin,
-			Value:  rapid.SliceOfN(rapid.Byte(), 1, 40).Filter(native).Draw(t, "value"),
+			Protocol: origin,
+			Value:    rapid.SliceOfN(rapid.Byte(), 1, 40).Filter(native).Draw(t, "value"),
 		}
 		carrier := rapid.SampledFrom([]genwayv1.Protocol{1, 2, 3, 4, 77}).Draw(t, "carrier")
 		spelled := codec.SealText(want, carrier, rapid.Bool().Draw(t, "standard"))
-		if carrier == want.Origin && utf8.Valid(want.Value) && spelled != string(want.Value) {
+		if carrier == want.Protocol && utf8.Valid(want.Value) && spelled != string(want.Value) {
 			t.Fatalf("its own protocol sees %q", spelled)
 		}
 		if !utf8.ValidString(spelled) {
@@ -76,7 +76,7 @@ func TestSealsSurvive(t *testing.T) {
 func TestSealsWithoutAnOrigin(t *testing.T) {
 	for value, want := range map[string]string{"text": "text", "\xff\x00": "genway.chat._wA"} {
 		spelled := codec.SealText(&genwayv1.Seal{Value: []byte(value)}, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, false)
-		if back := codec.ParseSeal(spelled, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS); spelled != want || string(back.GetValue()) != value || back.GetOrigin() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+		if back := codec.ParseSeal(spelled, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS); spelled != want || string(back.GetValue()) != value || back.GetProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 			t.Errorf("%q is %q, and %v when it comes back", value, spelled, back)
 		}
 	}

@@ -14,7 +14,7 @@ func TestLastAccount(t *testing.T) {
 	protocols := []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT}
 	for _, maker := range protocols {
 		value := func(account, text string) *genwayv1.Seal {
-			return &genwayv1.Seal{Origin: maker, Value: []byte(codec.AccountPrefix + account + "." + text)}
+			return &genwayv1.Seal{Protocol: maker, Value: []byte(codec.AccountPrefix + account + "." + text)}
 		}
 		for _, p := range protocols {
 			for _, text := range []string{"gAAAA+/=", "s"} {
@@ -41,7 +41,7 @@ func TestLastAccount(t *testing.T) {
 			t.Errorf("%q: %q", body, got)
 		}
 	}
-	envelope := codec.SealText(&genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte(codec.AccountPrefix + last + ".s")}, genwayv1.Protocol_PROTOCOL_RESPONSES, false)
+	envelope := codec.SealText(&genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte(codec.AccountPrefix + last + ".s")}, genwayv1.Protocol_PROTOCOL_RESPONSES, false)
 	if got := codec.LastAccount([]byte(`{"encrypted_content":"thought.` + envelope + `"}`)); got != last {
 		t.Errorf("an envelope behind a word: %q", got)
 	}

@@ -115,7 +115,7 @@ var sealNames = map[genwayv1.Protocol]string{
 	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "generatecontent",
 }
 
-// SealText writes a seal for a member of the given protocol. A seal without an origin is that protocol's. The envelope of a
+// SealText writes a seal for a member of the given protocol. A seal without a protocol is that protocol's. The envelope of a
 // foreign seal, and of one whose value is not UTF-8, is URL-safe base64 without padding after its prefix. Where standard is true, because the
 // member takes standard base64 only (generateContent's thoughtSignature), the whole envelope is
 // encoded once more.
@@ -123,7 +123,7 @@ func SealText(s *genwayv1.Seal, protocol genwayv1.Protocol, standard bool) strin
 	if s == nil {
 		return ""
 	}
-	origin := cmp.Or(s.Origin, protocol)
+	origin := cmp.Or(s.Protocol, protocol)
 	if origin == protocol && utf8.Valid(s.Value) {
 		return string(s.Value)
 	}
@@ -154,7 +154,7 @@ func ParseSeal(text string, protocol genwayv1.Protocol) *genwayv1.Seal {
 			}
 		}
 	}
-	return &genwayv1.Seal{Origin: protocol, Value: []byte(text)}
+	return &genwayv1.Seal{Protocol: protocol, Value: []byte(text)}
 }
 
 // base64SealPrefix is how base64 of sealPrefix begins, up to the last whole
@@ -187,11 +187,11 @@ func foreignSeal(text string) *genwayv1.Seal {
 	}
 	for origin, n := range sealNames {
 		if n == name {
-			return &genwayv1.Seal{Origin: origin, Value: raw}
+			return &genwayv1.Seal{Protocol: origin, Value: raw}
 		}
 	}
 	if number, err := strconv.ParseInt(name, 10, 32); err == nil && number > 0 && strconv.FormatInt(number, 10) == name && sealNames[genwayv1.Protocol(number)] == "" {
-		return &genwayv1.Seal{Origin: genwayv1.Protocol(number), Value: raw}
+		return &genwayv1.Seal{Protocol: genwayv1.Protocol(number), Value: raw}
 	}
 	return nil
 }

@@ -110,8 +110,8 @@ func TestThinking(t *testing.T) {
 			if got := strings.Join(shows, " "); got != want || (resp.Usage.ThinkingTokens == nil) != (c.shows == "-") {
 				t.Errorf("shows %q, want %q; %v", got, want, resp.Usage)
 			}
-			if s := th.GetSignature(); s != nil && s.Origin != c.protocol {
-				t.Errorf("origin %v", s.Origin)
+			if s := th.GetSignature(); s != nil && s.Protocol != c.protocol {
+				t.Errorf("origin %v", s.Protocol)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestSpeech(t *testing.T) {
 	}
 	resp := generate(t, spoken("wav"))
 	audio := resp.Candidates[0].Parts[0].GetAudio()
-	info := media.Describe(audio.GetMediaType(), audio.GetData())
+	info := media.Describe(audio.GetMimeType(), audio.GetData())
 	if info.Type != "audio/wav" || info.SampleRate != toneRate || info.Duration == 0 || !strings.HasPrefix(audio.GetTranscript(), `You said: "Say hello."`) {
 		t.Errorf("%v: %q", info, audio.GetTranscript())
 	}

@@ -228,7 +228,7 @@ func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
 		return nil, err
 	}
 	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-		MediaType: c.format.MediaType(), Source: &genwayv1.Media_Data{Data: data}}}}, nil
+		MimeType: c.format.MediaType(), Source: &genwayv1.Media_Data{Data: data}}}}, nil
 }
 
 // StreamGenerateImage returns the images of GenerateImage as events, each as soon as it is

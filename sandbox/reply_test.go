@@ -14,7 +14,7 @@ const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x0
 
 func picture(data string) *genwayv1.Part {
 	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-		MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte(data)}}}}
+		MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte(data)}}}}
 }
 
 func TestPlainReplyIsShort(t *testing.T) {
@@ -48,7 +48,7 @@ func TestReplyShowsAll(t *testing.T) {
 			textPart("What is my name?"), picture(onePixel),
 			{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Url{Url: "https://example.com/a.png"}, Detail: "low"}}},
 			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file-7"}, Filename: "a.pdf"}}},
-			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "text/csv", Source: &genwayv1.Media_Data{Data: []byte("a,b\n1,2\n")}}}},
+			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "text/csv", Source: &genwayv1.Media_Data{Data: []byte("a,b\n1,2\n")}}}},
 			{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Type: "hologram", Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES}}},
 		}, NativeFields: []*genwayv1.NativeField{{Name: "mood", Json: []byte("1")}}},
 	}, func(r *genwayv1.GenerateTextRequest) {
@@ -164,7 +164,7 @@ func TestSeedsAndCandidates(t *testing.T) {
 func TestSeals(t *testing.T) {
 	first := generate(t, ask("Hi.", wire(genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT)))
 	signature := first.Candidates[0].Parts[0].ThoughtSignature
-	if signature.GetOrigin() != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || len(signature.GetValue()) != 40 {
+	if signature.GetProtocol() != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || len(signature.GetValue()) != 40 {
 		t.Fatalf("signature %v", signature)
 	}
 	again := func(value string) *genwayv1.GenerateTextRequest {

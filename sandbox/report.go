@@ -302,7 +302,7 @@ func describeMedia(kind string, m *genwayv1.Media) string {
 	line.WriteString(kind + ": ")
 	switch source := m.GetSource().(type) {
 	case *genwayv1.Media_Data:
-		line.WriteString(media.Describe(m.GetMediaType(), source.Data).String())
+		line.WriteString(media.Describe(m.GetMimeType(), source.Data).String())
 	case *genwayv1.Media_Url:
 		fmt.Fprintf(&line, "at %s, not fetched", clip(source.Url, longestExcerpt))
 	case *genwayv1.Media_FileId:
@@ -317,7 +317,7 @@ func describeMedia(kind string, m *genwayv1.Media) string {
 			fmt.Fprintf(&line, ", %s %s", x.label, clip(x.value, longestExcerpt))
 		}
 	}
-	if media.Describe(m.GetMediaType(), m.GetData()).Lines > 0 {
+	if media.Describe(m.GetMimeType(), m.GetData()).Lines > 0 {
 		line.WriteString(", " + excerpt(string(m.GetData()[:min(len(m.GetData()), 4*longestExcerpt)])))
 	}
 	return line.String()

@@ -31,7 +31,7 @@ func seal(req *genwayv1.GenerateTextRequest, content string) *genwayv1.Seal {
 	}
 	digest := sha256.Sum256([]byte(content))
 	raw := append([]byte(sealMark), digest[:digestSize]...)
-	return &genwayv1.Seal{Origin: origin, Value: []byte(base64.StdEncoding.EncodeToString(append(raw, checksum(raw)...)))}
+	return &genwayv1.Seal{Protocol: origin, Value: []byte(base64.StdEncoding.EncodeToString(append(raw, checksum(raw)...)))}
 }
 
 func checksum(raw []byte) []byte {

@@ -67,9 +67,9 @@ func (a *answer) express(c *genwayv1.Candidate, text string) error {
 
 func (a *answer) speak(text string) *genwayv1.Part {
 	pcm := tone(text)
-	m := &genwayv1.Media{MediaType: "audio/wav", Transcript: text, Source: &genwayv1.Media_Data{Data: wavFile(pcm)}}
+	m := &genwayv1.Media{MimeType: "audio/wav", Transcript: text, Source: &genwayv1.Media_Data{Data: wavFile(pcm)}}
 	if a.req.GetAudioOutput().GetFormat() == formatPCM {
-		m.MediaType, m.Source = "audio/pcm", &genwayv1.Media_Data{Data: pcm}
+		m.MimeType, m.Source = "audio/pcm", &genwayv1.Media_Data{Data: pcm}
 	}
 	p := &genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: m}}
 	if a.traits.audioExpires {

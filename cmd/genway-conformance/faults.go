@@ -110,7 +110,7 @@ func (k *kit) takesLargeMessages(ctx context.Context) error {
 	request := k.hello()
 	image := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 5<<20)...)
 	request.GetMessages()[0].Parts = append(request.GetMessages()[0].GetParts(), &genwayv1.Part{Kind: &genwayv1.Part_Image{
-		Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: image}},
+		Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: image}},
 	}})
 	_, err := k.unary(ctx, request)
 	if status.Code(err) == codes.InvalidArgument {

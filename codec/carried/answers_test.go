@@ -49,10 +49,10 @@ func answerSubjects() []subject {
 		text("Rain."),
 		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Hm."}}},
 		{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: "No."}}},
-		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
-		{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{MediaType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("wav")}}}},
-		{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/pdf", Source: &genwayv1.Media_Data{Data: []byte("pdf")}}}},
-		{Kind: &genwayv1.Part_Video{Video: &genwayv1.Media{MediaType: "video/mp4", Source: &genwayv1.Media_Data{Data: []byte("mp4")}}}},
+		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
+		{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{MimeType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("wav")}}}},
+		{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "application/pdf", Source: &genwayv1.Media_Data{Data: []byte("pdf")}}}},
+		{Kind: &genwayv1.Part_Video{Video: &genwayv1.Media{MimeType: "video/mp4", Source: &genwayv1.Media_Data{Data: []byte("mp4")}}}},
 		toolCall(),
 	} {
 		add("Part: "+oneofName(p), "candidates[0].parts[1]", func(r *genwayv1.GenerateTextResponse) proto.Message {

@@ -226,7 +226,7 @@ func decodeAnswer(c codec.Codec, body []byte) (proto.Message, error) { return c.
 
 // sameWhenRead are fields whose sample changes a body that means the same.
 var sameWhenRead = []implication{
-	{"image.media_type", []genwayv1.Protocol{responsesAPI}, "a type that is no image's is left out, and without one the image is a PNG"},
+	{"image.mime_type", []genwayv1.Protocol{responsesAPI}, "a type that is no image's is left out, and without one the image is a PNG"},
 }
 
 // A member that a codec writes for a field it reads as well: the canonical message of the body with the

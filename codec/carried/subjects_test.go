@@ -115,10 +115,10 @@ func requestSubjects() []subject {
 	part("system", atSystem, text("Be kind."))
 	for _, p := range []*genwayv1.Part{
 		text("Look."),
-		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
-		{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{MediaType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("wav")}}}},
-		{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/pdf", Source: &genwayv1.Media_Data{Data: []byte("pdf")}}}},
-		{Kind: &genwayv1.Part_Video{Video: &genwayv1.Media{MediaType: "video/mp4", Source: &genwayv1.Media_Data{Data: []byte("mp4")}}}},
+		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
+		{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{MimeType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("wav")}}}},
+		{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "application/pdf", Source: &genwayv1.Media_Data{Data: []byte("pdf")}}}},
+		{Kind: &genwayv1.Part_Video{Video: &genwayv1.Media{MimeType: "video/mp4", Source: &genwayv1.Media_Data{Data: []byte("mp4")}}}},
 	} {
 		part("user", atUser, p)
 	}
@@ -126,7 +126,7 @@ func requestSubjects() []subject {
 		text("Rain."),
 		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Hm."}}},
 		{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: "No."}}},
-		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
+		{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("png")}}}},
 	} {
 		part("assistant", atAssistant, p)
 	}
@@ -263,7 +263,7 @@ func values(field protoreflect.FieldDescriptor, other genwayv1.Protocol) []proto
 		case "genway.v1.CacheWrite":
 			return []protoreflect.Value{message(&genwayv1.CacheWrite{Ttl: "1h", Tokens: 3})}
 		case "genway.v1.Seal":
-			return []protoreflect.Value{message(&genwayv1.Seal{Origin: other, Value: []byte("c2VhbA")})}
+			return []protoreflect.Value{message(&genwayv1.Seal{Protocol: other, Value: []byte("c2VhbA")})}
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ func TestSpeechOfOddMediaTypes(t *testing.T) {
 	data := []byte("RIFF\x00speech\xff")
 	for _, mediaType := range []string{"audio/wav", `audio/x;codecs="a,b"`, "audio/x,base64,eA=="} {
 		speech := &genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{
-			MediaType: mediaType, Source: &genwayv1.Media_Data{Data: data}, Transcript: "hello"}}}
+			MimeType: mediaType, Source: &genwayv1.Media_Data{Data: data}, Transcript: "hello"}}}
 		body, err := c.EncodeResponse(&genwayv1.GenerateTextResponse{
 			Id: "x", Model: "m", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{speech}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN}},
 		}, codec.Answer{})

@@ -87,7 +87,7 @@ func BenchmarkHeadOfTalk(b *testing.B) {
 // answers are answers of the same sizes; the picture is one the model made.
 func answers() map[string]*genwayv1.GenerateTextResponse {
 	image := answerOf(text("here"), &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-		MediaType: "image/png", Source: &genwayv1.Media_Data{Data: bytes.Repeat([]byte("ABC"), 1536*1024/4)}}}})
+		MimeType: "image/png", Source: &genwayv1.Media_Data{Data: bytes.Repeat([]byte("ABC"), 1536*1024/4)}}}})
 	return map[string]*genwayv1.GenerateTextResponse{
 		"2KB":         answerOf(text(strings.Repeat("All is well. ", 130))),
 		"100KB":       answerOf(text(strings.Repeat("All is well. ", 7800))),

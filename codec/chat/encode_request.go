@@ -163,7 +163,7 @@ func (e *encoder) audioOutput(r *request, a *genwayv1.AudioOutput) (err error) {
 
 // seal spells a seal for the receiver; "" for an upstream that did not make it (R7).
 func (e *encoder) seal(s *genwayv1.Seal) string {
-	if s == nil || !e.answer && s.Origin != protocol {
+	if s == nil || !e.answer && s.Protocol != protocol {
 		return ""
 	}
 	return codec.SealText(s, protocol, false)

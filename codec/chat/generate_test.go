@@ -68,7 +68,7 @@ func drawSeal(t *rapid.T) *genwayv1.Seal {
 	if !rapid.Bool().Draw(t, "sealed") {
 		return nil
 	}
-	return &genwayv1.Seal{Origin: own, Value: []byte(words.Draw(t, "seal"))}
+	return &genwayv1.Seal{Protocol: own, Value: []byte(words.Draw(t, "seal"))}
 }
 
 func drawCache(t *rapid.T) *genwayv1.CacheControl {
@@ -87,9 +87,9 @@ func drawText(t *rapid.T) *genwayv1.Part {
 }
 
 func drawMedia(t *rapid.T, mediaType string, withURL bool) *genwayv1.Media {
-	m := &genwayv1.Media{MediaType: mediaType, Source: &genwayv1.Media_Data{Data: []byte(texts.Draw(t, "data"))}}
+	m := &genwayv1.Media{MimeType: mediaType, Source: &genwayv1.Media_Data{Data: []byte(texts.Draw(t, "data"))}}
 	if withURL && rapid.Bool().Draw(t, "by url") {
-		m.MediaType, m.Source = "", &genwayv1.Media_Url{Url: "https://a.example/" + words.Draw(t, "path")}
+		m.MimeType, m.Source = "", &genwayv1.Media_Url{Url: "https://a.example/" + words.Draw(t, "path")}
 	}
 	return m
 }
@@ -149,9 +149,9 @@ func drawThinking(t *rapid.T) []*genwayv1.Part {
 			fallthrough
 		case 1:
 			k.Text = fmt.Sprintf("%d%s", i, texts.Draw(t, "signed"))
-			k.Signature = &genwayv1.Seal{Origin: own, Value: []byte(words.Draw(t, "signature"))}
+			k.Signature = &genwayv1.Seal{Protocol: own, Value: []byte(words.Draw(t, "signature"))}
 		case 2:
-			k.EncryptedContent = &genwayv1.Seal{Origin: own, Value: []byte(words.Draw(t, "encrypted"))}
+			k.EncryptedContent = &genwayv1.Seal{Protocol: own, Value: []byte(words.Draw(t, "encrypted"))}
 		default:
 			k.Summary = listOf(t, "summary", 1, 3, func(j int) string { return fmt.Sprintf("%d.%d%s", i, j, words.Draw(t, "summary")) })
 			k.EncryptedContent = drawSeal(t)

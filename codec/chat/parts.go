@@ -148,7 +148,7 @@ func encodeDocument(m *genwayv1.Media, members jsontext.Value) (jsontext.Value, 
 	}
 	address := m.GetUrl()
 	if address == "" {
-		address = "data:" + m.GetMediaType() + ";base64," + base64.StdEncoding.EncodeToString(m.GetData())
+		address = "data:" + m.GetMimeType() + ";base64," + base64.StdEncoding.EncodeToString(m.GetData())
 	}
 	change := []member.Member{{Name: documentURL, Value: member.AppendQuote(nil, address)}}
 	if m.GetFilename() != "" {
@@ -177,7 +177,7 @@ func decodeDocument(members jsontext.Value) *genwayv1.Media {
 		return nil
 	}
 	if address, _, _ := strings.Cut(m.GetUrl(), "?"); strings.HasSuffix(strings.ToLower(address), ".pdf") {
-		m.MediaType = "application/pdf"
+		m.MimeType = "application/pdf"
 	}
 	m.Filename = w.DocumentName
 	return m
@@ -220,7 +220,7 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
 		case isData:
 			out.Type = "input_audio"
-			out.InputAudio = &inputAudio{data: k.Audio.GetData(), Format: audioFormat(k.Audio.MediaType), Extra: inner(p.NativeFields, "input_audio.")}
+			out.InputAudio = &inputAudio{data: k.Audio.GetData(), Format: audioFormat(k.Audio.MimeType), Extra: inner(p.NativeFields, "input_audio.")}
 		default:
 			return part{}, fault.Unsupported(path+".audio", "%s.audio: the upstream this model is routed to takes audio by its bytes only", path)
 		}
@@ -483,7 +483,7 @@ func decodeInputAudio(a *inputAudio, path string) (*genwayv1.Media, error) {
 	if strings.HasPrefix(a.Data, "data:") || strings.HasPrefix(a.Data, "http") {
 		m, err := member.MediaFromURL(a.Data, path+".data")
 		if err == nil && a.Format != "" {
-			m.MediaType = audioType(a.Format)
+			m.MimeType = audioType(a.Format)
 		}
 		return m, err
 	}
@@ -518,7 +518,7 @@ func encodeFile(m *genwayv1.Media) *file {
 	case *genwayv1.Media_Url:
 		f.FileData = m.GetUrl()
 	case *genwayv1.Media_Data:
-		if m.MediaType != "" {
+		if m.MimeType != "" {
 			f.media = m
 		} else {
 			f.FileData = base64.StdEncoding.EncodeToString(m.GetData())
@@ -526,7 +526,7 @@ func encodeFile(m *genwayv1.Media) *file {
 		if f.Filename == "" {
 			// OpenAI demands a name beside the data.
 			f.Filename = "file"
-			if m.MediaType == "application/pdf" {
+			if m.MimeType == "application/pdf" {
 				f.Filename = "file.pdf"
 			}
 		}

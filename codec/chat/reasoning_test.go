@@ -18,7 +18,7 @@ func thought(s string) *genwayv1.Part {
 
 func signedThought(s string) *genwayv1.Part {
 	p := thought(s)
-	p.GetThinking().Signature = &genwayv1.Seal{Origin: own, Value: []byte("sig")}
+	p.GetThinking().Signature = &genwayv1.Seal{Protocol: own, Value: []byte("sig")}
 	return p
 }
 

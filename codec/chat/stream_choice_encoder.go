@@ -75,7 +75,7 @@ func (s *choiceEncoder) open(ev *genwayv1.PartStarted) error {
 	case *genwayv1.Part_Image:
 		// Written when it is whole.
 		s.current = &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-			MediaType: k.Image.MediaType, Source: k.Image.Source, Detail: k.Image.Detail}},
+			MimeType: k.Image.MimeType, Source: k.Image.Source, Detail: k.Image.Detail}},
 			ThoughtSignature: p.ThoughtSignature, NativeFields: p.NativeFields}
 		return nil
 	}

@@ -71,7 +71,7 @@ func thinks(t *genwayv1.ThinkingConfig) (asked, declined bool) {
 // reasoned reports whether a message has reasoning that an upstream of responses sealed.
 func reasoned(m *genwayv1.Message) bool {
 	return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool {
-		return p.GetThinking().GetEncryptedContent().GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES
+		return p.GetThinking().GetEncryptedContent().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 
 // A direct caller's own words stand, and the request is not changed.
 func TestReasoning(t *testing.T) {
-	sealed := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Origin: responses, Value: []byte("e")}}}}
-	foreign := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Origin: messages, Value: []byte("e")}}}}
+	sealed := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Protocol: responses, Value: []byte("e")}}}}
+	foreign := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Protocol: messages, Value: []byte("e")}}}}
 	for name, tt := range map[string]struct {
 		req            *genwayv1.GenerateTextRequest
 		asked, summary bool

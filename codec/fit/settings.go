@@ -145,15 +145,15 @@ func typed(p *genwayv1.Part) *genwayv1.Part {
 	default:
 		return nil
 	}
-	kind, _, _ := strings.Cut(media.GetMediaType(), ";")
+	kind, _, _ := strings.Cut(media.GetMimeType(), ";")
 	if kind = strings.ToLower(strings.TrimSpace(kind)); kind == "image/jpg" {
 		kind = "image/jpeg"
 	}
-	if kind == media.GetMediaType() || !strings.HasPrefix(kind, "image/") && kind != "application/pdf" {
+	if kind == media.GetMimeType() || !strings.HasPrefix(kind, "image/") && kind != "application/pdf" {
 		return nil
 	}
 	out, own := codec.Shared(p), codec.Shared(media)
-	own.MediaType = kind
+	own.MimeType = kind
 	if p.GetImage() != nil {
 		out.Kind = &genwayv1.Part_Image{Image: own}
 	} else {

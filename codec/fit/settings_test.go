@@ -66,19 +66,19 @@ func TestSettings(t *testing.T) {
 // Types of images and PDF are written as vendors compare them, within results, too.
 func TestMediaTypes(t *testing.T) {
 	image := func(kind string) *genwayv1.Part {
-		return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: kind}}}
+		return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: kind}}}
 	}
 	for in, want := range map[string]string{"image/jpg": "image/jpeg", "IMAGE/PNG": "image/png", "image/webp; q=1": "image/webp", "image/png": "image/png", "": "", "audio/L16;rate=24000": "audio/L16;rate=24000"} {
 		req := &genwayv1.GenerateTextRequest{Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_USER, image(in), result("1", image(in)))}}
 		got := fit.MediaTypes(req)
 		parts := got.Messages[0].Parts
-		if parts[0].GetImage().MediaType != want || parts[1].GetToolResult().Parts[0].GetImage().MediaType != want || (got == req) != (in == want) || req.Messages[0].Parts[0].GetImage().MediaType != in {
+		if parts[0].GetImage().MimeType != want || parts[1].GetToolResult().Parts[0].GetImage().MimeType != want || (got == req) != (in == want) || req.Messages[0].Parts[0].GetImage().MimeType != in {
 			t.Errorf("%q: %v", in, parts)
 		}
 	}
-	pdf := &genwayv1.Part{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "Application/PDF; x"}}}
+	pdf := &genwayv1.Part{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "Application/PDF; x"}}}
 	got := fit.MediaTypes(&genwayv1.GenerateTextRequest{Messages: []*genwayv1.Message{turn(genwayv1.Role_ROLE_USER, pdf)}})
-	if kind := got.Messages[0].Parts[0].GetFile().MediaType; kind != "application/pdf" {
+	if kind := got.Messages[0].Parts[0].GetFile().MimeType; kind != "application/pdf" {
 		t.Errorf("%q", kind)
 	}
 }

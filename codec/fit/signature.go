@@ -20,7 +20,7 @@ type SignatureRule struct {
 
 // seal returns the value for a call without a signature.
 func (r SignatureRule) seal() *genwayv1.Seal {
-	return &genwayv1.Seal{Origin: r.Of, Value: []byte(r.Absent)}
+	return &genwayv1.Seal{Protocol: r.Of, Value: []byte(r.Absent)}
 }
 
 // Unsigned returns the seal for a call whose own signature was left out; nil where the vendor demands none.
@@ -53,7 +53,7 @@ func Signed(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses
 		}
 		called = true
 		signature := p.GetThoughtSignature()
-		if signature.GetOrigin() == rule.Of {
+		if signature.GetProtocol() == rule.Of {
 			return nil
 		}
 		if signature != nil {

@@ -19,8 +19,8 @@ func TestSigned(t *testing.T) {
 		p.ThoughtSignature = s
 		return p
 	}
-	own := &genwayv1.Seal{Origin: gemini, Value: []byte("own")}
-	foreign := &genwayv1.Seal{Origin: chat, Value: []byte("foreign")}
+	own := &genwayv1.Seal{Protocol: gemini, Value: []byte("own")}
+	foreign := &genwayv1.Seal{Protocol: chat, Value: []byte("foreign")}
 	conversation := []*genwayv1.Message{
 		turn(user, codec.TextPart("hi")),
 		turn(model, codec.TextPart("a"), call(nil), call(nil)),
@@ -55,7 +55,7 @@ func TestSigned(t *testing.T) {
 		}
 		for i, m := range got.Messages {
 			for j, p := range m.Parts {
-				if s := p.GetThoughtSignature(); string(s.GetValue()) != want[[2]int{i, j}] || s != nil && s.GetOrigin() != gemini {
+				if s := p.GetThoughtSignature(); string(s.GetValue()) != want[[2]int{i, j}] || s != nil && s.GetProtocol() != gemini {
 					t.Errorf("%s: messages[%d].parts[%d] has %v", name, i, j, s)
 				}
 			}

@@ -147,7 +147,7 @@ func dangling(parts []*genwayv1.Part) int {
 	from := len(parts)
 	for i, p := range slices.Backward(parts) {
 		switch {
-		case p.GetThinking().GetEncryptedContent().GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES:
+		case p.GetThinking().GetEncryptedContent().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES:
 			from = i
 		case p.GetThinking() == nil && !member.Lifted(p):
 			return from

@@ -48,7 +48,7 @@ func told(messages []*genwayv1.Message) string {
 func TestTurns(t *testing.T) {
 	const user, model, tool, system = genwayv1.Role_ROLE_USER, genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_TOOL, genwayv1.Role_ROLE_SYSTEM
 	text := codec.TextPart
-	sealed := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Origin: responses, Value: []byte("x")}}}}
+	sealed := &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Protocol: responses, Value: []byte("x")}}}}
 	hi := turn(user, text("hi"))
 	for name, c := range map[string]struct {
 		in   []*genwayv1.Message

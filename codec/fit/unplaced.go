@@ -223,8 +223,8 @@ func (u unplacedInAnswer) part(c, i int32, p *genwayv1.Part) {
 		}
 	case *genwayv1.Part_Audio:
 		u.media(c, i, ".audio", k.Audio, u.is(chat, responses))
-		if u.protocol == chat && k.Audio.GetMediaType() != "" {
-			u.lose(c, i, ".audio.media_type")
+		if u.protocol == chat && k.Audio.GetMimeType() != "" {
+			u.lose(c, i, ".audio.mime_type")
 		}
 		if u.protocol == chat && k.Audio.GetDetail() != "" {
 			u.lose(c, i, ".audio.detail")

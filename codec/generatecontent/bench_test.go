@@ -23,7 +23,7 @@ func sizes() map[string]*genwayv1.GenerateTextRequest {
 		}
 		return out
 	}
-	image := &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png",
+	image := &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png",
 		Source: &genwayv1.Media_Data{Data: []byte(strings.Repeat("\x89pixel\xff", 1_500_000/7))}}}}
 	return map[string]*genwayv1.GenerateTextRequest{
 		"2KB":         {Messages: turns(2)},

@@ -320,7 +320,7 @@ func textPart(w *part, p *genwayv1.Part) {
 	switch {
 	case w.Thought:
 		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: *w.Text, Signature: seal}}
-	case *w.Text == "" && encrypts(seal.GetOrigin()):
+	case *w.Text == "" && encrypts(seal.GetProtocol()):
 		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: seal}}
 	default:
 		p.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: *w.Text}}

@@ -351,7 +351,7 @@ func (e *writer) thinking(out []part, w part, p *genwayv1.Part, path string) []p
 
 // seal spells a seal. An upstream gets only those its own protocol made (case R7).
 func (e *writer) seal(s *genwayv1.Seal, path string) string {
-	if foreign(s) && !e.answer && s.Origin != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+	if foreign(s) && !e.answer && s.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
 		e.losses.Add(path, "only the upstream that made it can read it")
 		return ""
 	}

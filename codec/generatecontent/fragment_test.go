@@ -15,7 +15,7 @@ import (
 // TestFragmentsAreOneTurn has histories as the vendor's JavaScript SDK keeps them
 // (Chat.sendMessageStream): every frame of a stream is a content of its own.
 func TestFragmentsAreOneTurn(t *testing.T) {
-	const seal = `"origin":"PROTOCOL_GENERATE_CONTENT","value":"c2ln"`
+	const seal = `"protocol":"PROTOCOL_GENERATE_CONTENT","value":"c2ln"`
 	for name, x := range map[string]struct{ contents, want string }{
 		"text": {
 			`{"role":"model","parts":[{"text":"The"}]},{"role":"model","parts":[{"text":" road"}]},{"role":"model","parts":[{"text":" goes"}]}`,

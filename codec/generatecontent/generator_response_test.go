@@ -86,7 +86,7 @@ func drawCandidate(t *rapid.T, index int32, streamed bool) *genwayv1.Candidate {
 // signSame signs a text or thought that is followed by one of its kind: without a
 // signature they would stream as one.
 func signSame(before, p *genwayv1.Part) {
-	signature := &genwayv1.Seal{Origin: own, Value: []byte("c2ln")}
+	signature := &genwayv1.Seal{Protocol: own, Value: []byte("c2ln")}
 	switch {
 	case before.GetText() != nil && p.GetText() != nil:
 		before.ThoughtSignature = signature

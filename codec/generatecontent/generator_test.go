@@ -48,9 +48,9 @@ func ownNatives(t *rapid.T, names ...string) []*genwayv1.NativeField {
 func seal(t *rapid.T, origins ...genwayv1.Protocol) *genwayv1.Seal {
 	origin := rapid.SampledFrom(origins).Draw(t, "origin")
 	if origin == own {
-		return &genwayv1.Seal{Origin: own, Value: []byte(rapid.StringMatching(`[A-Ya-z0-9+/_-]{4,12}`).Draw(t, "signature"))}
+		return &genwayv1.Seal{Protocol: own, Value: []byte(rapid.StringMatching(`[A-Ya-z0-9+/_-]{4,12}`).Draw(t, "signature"))}
 	}
-	return &genwayv1.Seal{Origin: origin, Value: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "sealed")}
+	return &genwayv1.Seal{Protocol: origin, Value: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "sealed")}
 }
 
 func maybeSeal(t *rapid.T, origins ...genwayv1.Protocol) *genwayv1.Seal {
@@ -76,7 +76,7 @@ func drawText(t *rapid.T) *genwayv1.Part {
 
 func drawMedia(t *rapid.T) *genwayv1.Part {
 	kind := rapid.SampledFrom([]string{"image/png", "audio/wav", "video/mp4", "application/pdf", ""}).Draw(t, "type")
-	m := &genwayv1.Media{MediaType: kind, Filename: rapid.SampledFrom([]string{"", "a.bin"}).Draw(t, "name")}
+	m := &genwayv1.Media{MimeType: kind, Filename: rapid.SampledFrom([]string{"", "a.bin"}).Draw(t, "name")}
 	p := &genwayv1.Part{}
 	switch rapid.IntRange(0, 2).Draw(t, "source") {
 	case 0:

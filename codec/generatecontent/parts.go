@@ -20,9 +20,9 @@ func (r reader) inlineData(w *part, p *genwayv1.Part, path string) error {
 		return fault.Missing(path + ".data")
 	}
 	setMedia(p, &genwayv1.Media{
-		MediaType: w.InlineData.MIMEType,
-		Source:    &genwayv1.Media_Data{Data: w.InlineData.Data},
-		Filename:  w.InlineData.DisplayName,
+		MimeType: w.InlineData.MIMEType,
+		Source:   &genwayv1.Media_Data{Data: w.InlineData.Data},
+		Filename: w.InlineData.DisplayName,
 	})
 	var err error
 	p.NativeFields, err = nested("inlineData.", w.InlineData.Extra, path, nil)
@@ -34,7 +34,7 @@ func (r reader) fileData(w *part, p *genwayv1.Part, path string) error {
 	if w.FileData.FileURI == "" && !r.answer {
 		return fault.Missing(path + ".fileUri")
 	}
-	m := &genwayv1.Media{MediaType: w.FileData.MIMEType, Filename: w.FileData.DisplayName}
+	m := &genwayv1.Media{MimeType: w.FileData.MIMEType, Filename: w.FileData.DisplayName}
 	if strings.HasPrefix(w.FileData.FileURI, uploaded) {
 		m.Source = &genwayv1.Media_FileId{FileId: w.FileData.FileURI}
 	} else {
@@ -48,7 +48,7 @@ func (r reader) fileData(w *part, p *genwayv1.Part, path string) error {
 
 // setMedia sets the part by the type of media; what is no image, audio or video is a file.
 func setMedia(p *genwayv1.Part, m *genwayv1.Media) {
-	kind, _, _ := strings.Cut(strings.ToLower(m.MediaType), "/")
+	kind, _, _ := strings.Cut(strings.ToLower(m.MimeType), "/")
 	switch kind {
 	case "image":
 		p.Kind = &genwayv1.Part_Image{Image: m}
@@ -71,7 +71,7 @@ func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwa
 	uri := m.GetUrl()
 	switch source := m.GetSource().(type) {
 	case *genwayv1.Media_Data:
-		w.InlineData = &blob{MIMEType: m.MediaType, Data: source.Data, DisplayName: m.Filename}
+		w.InlineData = &blob{MIMEType: m.MimeType, Data: source.Data, DisplayName: m.Filename}
 		w.InlineData.Extra, err = member.Extra(protocol, lists[inlineDataNatives], path, e.losses)
 		return err
 	case *genwayv1.Media_FileId:
@@ -81,7 +81,7 @@ func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwa
 	case nil:
 		return e.refuse(path, "the media has neither data nor a reference")
 	}
-	w.FileData = &fileData{MIMEType: m.MediaType, FileURI: uri, DisplayName: m.Filename}
+	w.FileData = &fileData{MIMEType: m.MimeType, FileURI: uri, DisplayName: m.Filename}
 	w.FileData.Extra, err = member.Extra(protocol, lists[fileDataNatives], path, e.losses)
 	return err
 }
@@ -91,10 +91,10 @@ func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwa
 // can be joined.
 func continues(last, p *genwayv1.Part) bool {
 	a, b := last.GetAudio(), p.GetAudio()
-	if a == nil || b == nil || a.MediaType != b.MediaType || len(last.NativeFields)+len(p.NativeFields) > 0 || last.ThoughtSignature != nil || p.ThoughtSignature != nil {
+	if a == nil || b == nil || a.MimeType != b.MimeType || len(last.NativeFields)+len(p.NativeFields) > 0 || last.ThoughtSignature != nil || p.ThoughtSignature != nil {
 		return false
 	}
-	kind := strings.ToLower(a.MediaType)
+	kind := strings.ToLower(a.MimeType)
 	if !strings.HasPrefix(kind, "audio/l16") && !strings.HasPrefix(kind, "audio/pcm") {
 		return false
 	}

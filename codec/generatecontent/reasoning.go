@@ -69,7 +69,7 @@ const encryptedMark = ".encrypted"
 // hidden spells encrypted reasoning; the inverse is textPart's.
 func (e *writer) hidden(s *genwayv1.Seal, path string) string {
 	text := e.seal(s, path)
-	if text == "" || s.Origin != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+	if text == "" || s.Protocol != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 		return text
 	}
 	return base64.StdEncoding.EncodeToString([]byte(codec.SealText(s, protocol, false) + encryptedMark))
@@ -118,7 +118,7 @@ func joinSealed(parts []*genwayv1.Part) []*genwayv1.Part {
 		}
 		switch {
 		case text == "":
-		case t.EncryptedContent.GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES:
+		case t.EncryptedContent.GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES:
 			t.Summary = []string{text}
 		default:
 			t.Text = text + t.Text
@@ -131,12 +131,12 @@ func joinSealed(parts []*genwayv1.Part) []*genwayv1.Part {
 // vouches reports whether a thought's seal is one of the text before it as well.
 func vouches(t *genwayv1.Thinking) bool {
 	if e := t.GetEncryptedContent(); e != nil {
-		return foreign(e) && e.Origin != genwayv1.Protocol_PROTOCOL_MESSAGES
+		return foreign(e) && e.Protocol != genwayv1.Protocol_PROTOCOL_MESSAGES
 	}
 	return foreign(t.GetSignature())
 }
 
-func foreign(s *genwayv1.Seal) bool { return s != nil && s.Origin != protocol }
+func foreign(s *genwayv1.Seal) bool { return s != nil && s.Protocol != protocol }
 
 // sayings leaves out parts that say nothing, but for the first when none says
 // anything.

@@ -45,7 +45,7 @@ func TestThinking(t *testing.T) {
 // streamed or not (cases R1, R6, R8).
 func TestSealsComeBack(t *testing.T) {
 	sealed := func(origin genwayv1.Protocol) *genwayv1.Seal {
-		return &genwayv1.Seal{Origin: origin, Value: []byte("s+/=")}
+		return &genwayv1.Seal{Protocol: origin, Value: []byte("s+/=")}
 	}
 	messages, responses, chat := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
 	for name, thoughts := range map[string][]*genwayv1.Thinking{

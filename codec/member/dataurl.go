@@ -29,7 +29,7 @@ func MediaFromURL(raw, param string) (*genwayv1.Media, error) {
 		if err != nil {
 			return nil, fault.Invalid(param, "%s is a data: URL with a malformed escape", param)
 		}
-		return &genwayv1.Media{MediaType: mediaType, Source: &genwayv1.Media_Data{Data: []byte(text)}}, nil
+		return &genwayv1.Media{MimeType: mediaType, Source: &genwayv1.Media_Data{Data: []byte(text)}}, nil
 	}
 	return MediaFromBase64(mediaType, payload, param)
 }
@@ -48,7 +48,7 @@ func MediaFromBase64(mediaType, text, param string) (*genwayv1.Media, error) {
 	if err != nil {
 		return nil, fault.Invalid(param, "%s is not valid base64", param)
 	}
-	return &genwayv1.Media{MediaType: mediaType, Source: &genwayv1.Media_Data{Data: data}}, nil
+	return &genwayv1.Media{MimeType: mediaType, Source: &genwayv1.Media_Data{Data: data}}, nil
 }
 
 // DecodeBase64 decodes either alphabet, padded or not.

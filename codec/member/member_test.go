@@ -141,7 +141,7 @@ func TestPatchKeepsAllElse(t *testing.T) {
 
 func TestMediaFromURL(t *testing.T) {
 	m, err := member.MediaFromURL("data:image/png;base64,AQI", "p")
-	if err != nil || m.MediaType != "image/png" || string(m.GetData()) != "\x01\x02" {
+	if err != nil || m.MimeType != "image/png" || string(m.GetData()) != "\x01\x02" {
 		t.Errorf("%v, %v", m, err)
 	}
 	if m, err := member.MediaFromURL("https://a.example/x.png", "p"); err != nil || m.GetUrl() == "" {

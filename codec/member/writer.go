@@ -257,7 +257,7 @@ func (w *Writer) DataURL(name string, m *genwayv1.Media) {
 		w.Str(name, m.GetUrl())
 		return
 	}
-	mediaType := m.GetMediaType()
+	mediaType := m.GetMimeType()
 	if mediaType == "" {
 		mediaType = "application/octet-stream"
 	}

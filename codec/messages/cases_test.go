@@ -46,7 +46,7 @@ func toolCall(id, arguments string) *genwayv1.Part {
 }
 
 func seal(origin genwayv1.Protocol, value string) *genwayv1.Seal {
-	return &genwayv1.Seal{Origin: origin, Value: []byte(value)}
+	return &genwayv1.Seal{Protocol: origin, Value: []byte(value)}
 }
 
 func thinking(th *genwayv1.Thinking) *genwayv1.Part {

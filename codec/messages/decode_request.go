@@ -252,7 +252,7 @@ func decodeThinking(raw jsontext.Value, place member.Place) (*genwayv1.Part, err
 	}
 	seal := codec.ParseSeal(b.Signature, protocol)
 	t := &genwayv1.Thinking{Text: b.Thinking, Signature: seal}
-	if seal.GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES {
+	if seal.GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES {
 		// That protocol seals reasoning as encrypted content beside a summary.
 		t = &genwayv1.Thinking{Summary: []string{b.Thinking}, EncryptedContent: seal}
 	}

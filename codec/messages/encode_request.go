@@ -280,7 +280,7 @@ func sendable(parts []placedPart, losses *codec.Losses) []placedPart {
 }
 
 func verified(t *genwayv1.Thinking) bool {
-	return t.GetSignature().GetOrigin() == protocol || t.GetEncryptedContent().GetOrigin() == protocol
+	return t.GetSignature().GetProtocol() == protocol || t.GetEncryptedContent().GetProtocol() == protocol
 }
 
 // block writes a part of a request as a block.

@@ -59,7 +59,7 @@ func drawCache(t *rapid.T) *genwayv1.CacheControl {
 }
 
 func drawSeal(t *rapid.T) *genwayv1.Seal {
-	return &genwayv1.Seal{Origin: own, Value: []byte(rapid.StringMatching(`[A-Za-z0-9+/]{4,12}==`).Draw(t, "seal"))}
+	return &genwayv1.Seal{Protocol: own, Value: []byte(rapid.StringMatching(`[A-Za-z0-9+/]{4,12}==`).Draw(t, "seal"))}
 }
 
 func drawText(t *rapid.T) *genwayv1.Part {
@@ -81,16 +81,16 @@ func drawMedia(t *rapid.T) *genwayv1.Part {
 	image := rapid.Bool().Draw(t, "image")
 	switch rapid.IntRange(0, 2).Draw(t, "source") {
 	case 0:
-		m.MediaType, m.Source = "application/pdf", &genwayv1.Media_Data{Data: []byte("%PDF-\xff")}
+		m.MimeType, m.Source = "application/pdf", &genwayv1.Media_Data{Data: []byte("%PDF-\xff")}
 		if image {
-			m.MediaType = "image/png"
+			m.MimeType = "image/png"
 		} else if rapid.Bool().Draw(t, "plain") {
-			m.MediaType, m.Source = "text/plain", &genwayv1.Media_Data{Data: []byte(texts.Draw(t, "document"))}
+			m.MimeType, m.Source = "text/plain", &genwayv1.Media_Data{Data: []byte(texts.Draw(t, "document"))}
 		}
 	case 1:
 		m.Source = &genwayv1.Media_Url{Url: "https://a.example/" + words.Draw(t, "path")}
 		if !image {
-			m.MediaType = "application/pdf"
+			m.MimeType = "application/pdf"
 		}
 	case 2:
 		m.Source = &genwayv1.Media_FileId{FileId: words.Draw(t, "file")}

@@ -29,7 +29,7 @@ func decodeMedia(raw jsontext.Value, place member.Place) (*genwayv1.Part, error)
 	if b.Source == nil {
 		return nil, fault.Missing(place.Join("source"))
 	}
-	m := &genwayv1.Media{MediaType: b.Source.MediaType}
+	m := &genwayv1.Media{MimeType: b.Source.MediaType}
 	at := place.Join("source")
 	switch b.Source.Type {
 	case "base64":
@@ -45,8 +45,8 @@ func decodeMedia(raw jsontext.Value, place member.Place) (*genwayv1.Part, error)
 			return nil, fault.Missing(at + ".url")
 		}
 		m.Source = &genwayv1.Media_Url{Url: b.Source.URL}
-		if b.Type == "document" && m.MediaType == "" {
-			m.MediaType = pdf // URLPDFSource
+		if b.Type == "document" && m.MimeType == "" {
+			m.MimeType = pdf // URLPDFSource
 		}
 	case "file":
 		if b.Source.FileID == "" {
@@ -77,7 +77,7 @@ func (w *writer) media(p *genwayv1.Part, path string, losses *codec.Losses) {
 	m, image := p.GetImage(), true
 	if m == nil {
 		m = p.GetFile()
-		image = strings.HasPrefix(m.GetMediaType(), "image/")
+		image = strings.HasPrefix(m.GetMimeType(), "image/")
 	}
 	if image {
 		w.Str("type", "image")
@@ -110,20 +110,20 @@ func (w *writer) source(m *genwayv1.Media, image bool, path string, losses *code
 		w.Str("type", "file")
 		w.Str("file_id", s.FileId)
 	case *genwayv1.Media_Data:
-		mediaType := m.MediaType
+		mediaType := m.MimeType
 		switch {
 		case image:
 			if mediaType == "" {
 				mediaType = sniffImage(s.Data)
 			}
 			if mediaType == "" {
-				w.Fail(fault.Invalid(path+".media_type", "%s.media_type is missing, and the data is of no image type the messages protocol takes", path))
+				w.Fail(fault.Invalid(path+".mime_type", "%s.mime_type is missing, and the data is of no image type the messages protocol takes", path))
 			}
 		case mediaType == "" && bytes.HasPrefix(s.Data, []byte("%PDF-")):
 			mediaType = pdf
 		case mediaType != pdf && utf8.Valid(s.Data):
 			if mediaType != "" && mediaType != plain {
-				losses.Add(path+".media_type", "text documents are text/plain in the messages protocol")
+				losses.Add(path+".mime_type", "text documents are text/plain in the messages protocol")
 			}
 			w.Str("type", "text")
 			w.Str("media_type", plain)

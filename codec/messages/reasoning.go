@@ -239,7 +239,7 @@ func carried(kind string, block jsontext.Value) (seal *genwayv1.Seal, place stri
 		if !ok {
 			continue
 		}
-		if seal := codec.ParseSeal(text, protocol); seal.GetOrigin() != protocol {
+		if seal := codec.ParseSeal(text, protocol); seal.GetProtocol() != protocol {
 			return seal, place
 		}
 	}

@@ -98,8 +98,8 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		{"messages[0].parts[0].opaque", part(&genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Type: "t"}}})},
 		{"messages[0].parts[0].opaque", part(&genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: own, Json: []byte(`{},"model":"x"`)}}})},
 		{"messages[0].parts[0].image", part(&genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{}}})},
-		{"messages[0].parts[0].image.media_type", part(&genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Data{Data: []byte("?")}}}})},
-		{"messages[0].parts[0].file", part(&genwayv1.Part{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/zip", Source: &genwayv1.Media_Data{Data: []byte("PK\xff")}}}})},
+		{"messages[0].parts[0].image.mime_type", part(&genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Data{Data: []byte("?")}}}})},
+		{"messages[0].parts[0].file", part(&genwayv1.Part{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "application/zip", Source: &genwayv1.Media_Data{Data: []byte("PK\xff")}}}})},
 		{"messages[0].parts[0].tool_result.tool_call_id", part(&genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{Name: "f"}}})},
 		{"messages[0].role", func(r *genwayv1.GenerateTextRequest) { r.Messages[0].Role = 0 }},
 		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {

@@ -419,7 +419,7 @@ func (d *streamDecoder) closeBlock() error {
 	}
 	switch b.kind {
 	case "thinking":
-		if seal := codec.ParseSeal(b.signature.String(), protocol); seal.GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES {
+		if seal := codec.ParseSeal(b.signature.String(), protocol); seal.GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES {
 			d.send(codec.EncryptedDelta(seal))
 		} else if seal != nil {
 			d.send(codec.SignatureDelta(seal))

@@ -181,7 +181,7 @@ func encodeSaid(w *member.Writer, part *genwayv1.Part, path string, losses *code
 
 func (e *inputEncoder) thinking(part *genwayv1.Part, path string) error {
 	t := part.GetThinking()
-	own := t.EncryptedContent.GetOrigin() == protocol
+	own := t.EncryptedContent.GetProtocol() == protocol
 	sealed := t.EncryptedContent != nil || t.Signature != nil
 	id := part.Id
 	if IsSyntheticID(id) {

@@ -40,7 +40,7 @@ func answers() map[string]*genwayv1.GenerateTextResponse {
 	}
 	drawn := talk(1)
 	drawn.Candidates[0].Parts = append(drawn.Candidates[0].Parts, &genwayv1.Part{Id: "ig_1", Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-		MediaType: "image/png", Source: &genwayv1.Media_Data{Data: make([]byte, 1_500_000*3/4)}}}})
+		MimeType: "image/png", Source: &genwayv1.Media_Data{Data: make([]byte, 1_500_000*3/4)}}}})
 	return map[string]*genwayv1.GenerateTextResponse{"2KB": talk(1), "100KB": talk(66), "1.5MB-image": drawn}
 }
 

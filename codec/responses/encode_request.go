@@ -547,7 +547,7 @@ func encodeImageCall(w *member.Writer, m *genwayv1.Media, data []byte, id, statu
 	w.StrOpt("id", id)
 	w.Str("type", typeImageCall)
 	w.Str("status", status)
-	if format, ok := strings.CutPrefix(m.MediaType, "image/"); ok {
+	if format, ok := strings.CutPrefix(m.MimeType, "image/"); ok {
 		w.StrOpt("output_format", format)
 	}
 	w.Base64("result", data)

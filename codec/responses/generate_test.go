@@ -65,17 +65,17 @@ func content(t *rapid.T, id string) *genwayv1.Part {
 	case 0:
 		p.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text(t)}}
 	case 1:
-		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: data, Detail: draw(t, "detail", "", "low", "original")}}
+		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: data, Detail: draw(t, "detail", "", "low", "original")}}
 	case 2:
 		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Url{Url: "https://a.example/x.png"}}}
 	case 3:
 		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file_1"}, Detail: "high"}}
 	case 4:
-		p.Kind = &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/pdf", Filename: "a.pdf", Source: data}}
+		p.Kind = &genwayv1.Part_File{File: &genwayv1.Media{MimeType: "application/pdf", Filename: "a.pdf", Source: data}}
 	case 5:
 		p.Kind = &genwayv1.Part_File{File: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file_2"}}}
 	case 6:
-		p.Kind = &genwayv1.Part_Audio{Audio: &genwayv1.Media{MediaType: draw(t, "audio", "audio/wav", "audio/mpeg", "audio/flac"), Source: data}}
+		p.Kind = &genwayv1.Part_Audio{Audio: &genwayv1.Media{MimeType: draw(t, "audio", "audio/wav", "audio/mpeg", "audio/flac"), Source: data}}
 		p.NativeFields = append(p.NativeFields, member.Mark(protocol, "input_audio"))
 	case 7:
 		return opaque(id, "input_video", `{"type":"input_video", "url":"x"}`)
@@ -143,7 +143,7 @@ func drawContent(t *rapid.T, id string, answer bool) []*genwayv1.Part {
 }
 
 func foreign(t *rapid.T) *genwayv1.Seal {
-	return &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte(text(t))}
+	return &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte(text(t))}
 }
 
 func thinking(t *rapid.T, answer bool) *genwayv1.Part {
@@ -156,14 +156,14 @@ func thinking(t *rapid.T, answer bool) *genwayv1.Part {
 	}
 	switch draw(t, "seal", 0, 1, 2, 3) {
 	case 1:
-		k.EncryptedContent = &genwayv1.Seal{Origin: protocol, Value: []byte("gAAAA" + text(t))}
+		k.EncryptedContent = &genwayv1.Seal{Protocol: protocol, Value: []byte("gAAAA" + text(t))}
 	case 2:
 		if answer {
-			k.Signature = &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t))}
+			k.Signature = &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t))}
 		}
 	case 3:
 		if answer {
-			k.Signature = &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t))}
+			k.Signature = &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte(text(t))}
 			k.EncryptedContent = foreign(t)
 		}
 	}
@@ -187,7 +187,7 @@ func call(t *rapid.T, callID string) *genwayv1.Part {
 
 func drawn(t *rapid.T) *genwayv1.Part {
 	return &genwayv1.Part{Id: ids.Draw(t, "id"), NativeFields: natives(t, ""), Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
-		MediaType: draw(t, "format", "image/png", "image/webp"), Source: &genwayv1.Media_Data{Data: []byte(text(t))}}}}
+		MimeType: draw(t, "format", "image/png", "image/webp"), Source: &genwayv1.Media_Data{Data: []byte(text(t))}}}}
 }
 
 const searchCall = `{"type":"web_search_call","id":"ws_1", "status":"completed","action":{"type":"search"}}`

@@ -16,7 +16,7 @@ func answered() *genwayv1.GenerateTextResponse {
 		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "I think."}}},
 		{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "Hello."}}},
 		{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "f", ArgumentsJson: "{}"}},
-			ThoughtSignature: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte("signed")}},
+			ThoughtSignature: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte("signed")}},
 	}}}}
 }
 

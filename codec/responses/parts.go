@@ -280,7 +280,7 @@ func encodeFile(w *member.Writer, m *genwayv1.Media) {
 		w.Str("file_url", m.GetUrl())
 	default:
 		if filename == "" {
-			filename = "document" + fileSuffixes[m.MediaType]
+			filename = "document" + fileSuffixes[m.MimeType]
 		}
 		w.DataURL("file_data", m)
 	}
@@ -302,13 +302,13 @@ func audioFormat(m *genwayv1.Media, path string) (string, error) {
 	if _, ok := m.GetSource().(*genwayv1.Media_Data); !ok {
 		return "", fault.Unsupported(path, "%s: the upstream this model is routed to takes audio by its bytes only", path)
 	}
-	switch m.MediaType {
+	switch m.MimeType {
 	case "audio/wav", "audio/x-wav", "audio/wave":
 		return "wav", nil
 	case "audio/mpeg", "audio/mp3":
 		return "mp3", nil
 	}
-	format, ok := strings.CutPrefix(m.MediaType, "audio/")
+	format, ok := strings.CutPrefix(m.MimeType, "audio/")
 	if !ok || format == "" {
 		return "", fault.Unsupported(path, "%s: the upstream this model is routed to takes audio of a known format only", path)
 	}

@@ -122,7 +122,7 @@ func parseSealed(text string) sealed {
 }
 
 func foreignSeal(text string) *genwayv1.Seal {
-	if s := codec.ParseSeal(text, protocol); s.GetOrigin() != protocol {
+	if s := codec.ParseSeal(text, protocol); s.GetProtocol() != protocol {
 		return s
 	}
 	return nil

@@ -111,7 +111,7 @@ func TestUpstreamsThatCannot(t *testing.T) {
 		{"video", &genwayv1.GenerateTextRequest{Messages: user(&genwayv1.Part{Kind: &genwayv1.Part_Video{Video: media("x")}})}, "messages[0].parts[0].video"},
 		{"audio url", &genwayv1.GenerateTextRequest{Messages: user(&genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: media("x")}})}, "messages[0].parts[0].audio"},
 		{"audio", &genwayv1.GenerateTextRequest{Messages: user(&genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{
-			MediaType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("x")}}}})}, "messages[0].parts[0].audio"},
+			MimeType: "audio/wav", Source: &genwayv1.Media_Data{Data: []byte("x")}}}})}, "messages[0].parts[0].audio"},
 		{"foreign part", &genwayv1.GenerateTextRequest{Messages: user(&genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: chat, Type: "t"}}})}, "messages[0].parts[0].opaque"},
 		{"call of the user", &genwayv1.GenerateTextRequest{Messages: user(&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{}}})}, "messages[0].parts[0].tool_call"},
 		{"assistant's image", &genwayv1.GenerateTextRequest{Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_ASSISTANT,

@@ -13,7 +13,7 @@ import (
 func thought(id string) *genwayv1.GenerateTextResponse {
 	return &genwayv1.GenerateTextResponse{Id: "r", Model: "m", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{
 		{Id: id, Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Hm.",
-			Signature: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("sig")}}}},
+			Signature: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("sig")}}}},
 		textOf("", "Yes."),
 	}}}}
 }

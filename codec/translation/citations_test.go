@@ -78,7 +78,7 @@ func TestPlacesOfCitedParts(t *testing.T) {
 		StopReason: genwayv1.StopReason_STOP_REASON_END_TURN,
 		Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
-				Text: "hm", EncryptedContent: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_RESPONSES, Value: []byte("sealed")},
+				Text: "hm", EncryptedContent: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Value: []byte("sealed")},
 			}}},
 			{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hello", Citations: []*genwayv1.Citation{{Url: "https://u", Title: "T"}}}}},
 		},

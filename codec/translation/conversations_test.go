@@ -16,7 +16,7 @@ func text(s string) *genwayv1.Part {
 }
 
 func image() *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MediaType: "image/png", Source: &genwayv1.Media_Data{Data: png}}}}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: png}}}}
 }
 
 func thinking(s string) *genwayv1.Part {

@@ -70,7 +70,7 @@ func factOf(p *genwayv1.Part) string {
 	case *genwayv1.Part_Refusal:
 		return "says " + k.Refusal.GetText()
 	case *genwayv1.Part_Image:
-		return fmt.Sprintf("shows %s %d bytes %s", k.Image.GetMediaType(), len(k.Image.GetData()), k.Image.GetUrl())
+		return fmt.Sprintf("shows %s %d bytes %s", k.Image.GetMimeType(), len(k.Image.GetData()), k.Image.GetUrl())
 	case *genwayv1.Part_ToolCall:
 		return "calls " + k.ToolCall.GetName() + " " + plain(k.ToolCall.GetArgumentsJson())
 	case *genwayv1.Part_ToolResult:

@@ -24,7 +24,7 @@ func TestForeignIsSeen(t *testing.T) {
 				continue
 			}
 			for _, value := range []string{"c2ln", strings.Repeat("c2ln", 1000)} {
-				seal := &genwayv1.Seal{Origin: other.Protocol(), Value: []byte(value)}
+				seal := &genwayv1.Seal{Protocol: other.Protocol(), Value: []byte(value)}
 				for _, parts := range sealed(seal) {
 					body := broughtBack(t, c, parts)
 					req, err := c.DecodeRequest(body)
@@ -111,7 +111,7 @@ func foreign(req *codec.Request, own genwayv1.Protocol) bool {
 	for _, m := range req.GetMessages() {
 		for _, p := range m.GetParts() {
 			for _, seal := range []*genwayv1.Seal{p.GetThoughtSignature(), p.GetThinking().GetSignature(), p.GetThinking().GetEncryptedContent()} {
-				if seal != nil && seal.GetOrigin() != own {
+				if seal != nil && seal.GetProtocol() != own {
 					return true
 				}
 			}

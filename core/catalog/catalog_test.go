@@ -237,13 +237,13 @@ func TestFitToModels(t *testing.T) {
 		},
 		{
 			"an open loop with its own thinking", "claude-haiku-4-5", messages,
-			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"origin":"PROTOCOL_MESSAGES","value":"YQ=="}}}]},{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`,
-			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"origin":"PROTOCOL_MESSAGES","value":"YQ=="}}}]},{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`, "", "",
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"protocol":"PROTOCOL_MESSAGES","value":"YQ=="}}}]},{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`,
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"protocol":"PROTOCOL_MESSAGES","value":"YQ=="}}}]},{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`, "", "",
 		},
 		{
 			"an open loop with another's thinking", "claude-haiku-4-5", messages,
-			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"origin":"PROTOCOL_GENERATE_CONTENT","value":"YQ=="}}},{"toolCall":{"name":"f"}}]},{"role":"ROLE_USER","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`,
-			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"origin":"PROTOCOL_GENERATE_CONTENT","value":"YQ=="}}},{"toolCall":{"name":"f"}}]},{"role":"ROLE_USER","parts":[{"toolResult":{}}]}],"thinking":{"mode":"MODE_DISABLED"}}`, "thinking", "",
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"protocol":"PROTOCOL_GENERATE_CONTENT","value":"YQ=="}}},{"toolCall":{"name":"f"}}]},{"role":"ROLE_USER","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`,
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"thinking":{"signature":{"protocol":"PROTOCOL_GENERATE_CONTENT","value":"YQ=="}}},{"toolCall":{"name":"f"}}]},{"role":"ROLE_USER","parts":[{"toolResult":{}}]}],"thinking":{"mode":"MODE_DISABLED"}}`, "thinking", "",
 		},
 		{
 			"results without a call", "claude-haiku-4-5", messages, `{"messages":[{"role":"ROLE_USER","parts":[{"toolResult":{}}]}],"thinking":{"budgetTokens":2000}}`,

@@ -451,5 +451,5 @@ func unthought(messages []*genwayv1.Message) bool {
 	}
 	const protocol = genwayv1.Protocol_PROTOCOL_MESSAGES
 	t := messages[last].GetParts()[0].GetThinking()
-	return t.GetSignature().GetOrigin() != protocol && t.GetEncryptedContent().GetOrigin() != protocol
+	return t.GetSignature().GetProtocol() != protocol && t.GetEncryptedContent().GetProtocol() != protocol
 }

@@ -50,7 +50,7 @@ func (u *Upstream) named(p *genwayv1.Part) {
 }
 
 func (u *Upstream) name(s *genwayv1.Seal) {
-	if len(s.GetValue()) > 0 && s.GetOrigin() == u.config.Protocol {
+	if len(s.GetValue()) > 0 && s.GetProtocol() == u.config.Protocol {
 		s.Value = append([]byte(codec.AccountPrefix+u.Account()+"."), s.Value...)
 	}
 }
@@ -153,10 +153,10 @@ func (u *Upstream) ownSeals(messages []*genwayv1.Message, losses *codec.Losses) 
 func (u *Upstream) ownSeal(s **genwayv1.Seal, path string, losses *codec.Losses) (changed bool) {
 	made, value := codec.CutAccount((*s).GetValue())
 	switch {
-	case made == "" || (*s).GetOrigin() != u.config.Protocol:
+	case made == "" || (*s).GetProtocol() != u.config.Protocol:
 		return false
 	case made == u.Account():
-		*s = &genwayv1.Seal{Origin: u.config.Protocol, Value: value}
+		*s = &genwayv1.Seal{Protocol: u.config.Protocol, Value: value}
 	default:
 		losses.Add(path, otherAccount)
 		*s = nil

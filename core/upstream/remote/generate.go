@@ -320,7 +320,7 @@ func (u *Upstream) passes(req *deferred.Request) bool {
 }
 
 func (u *Upstream) foreign(s *genwayv1.Seal) bool {
-	return s != nil && s.GetOrigin() != u.config.Protocol
+	return s != nil && s.GetProtocol() != u.config.Protocol
 }
 
 // gatherResults returns the messages with all results of one turn's tool calls in the message right

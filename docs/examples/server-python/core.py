@@ -83,7 +83,7 @@ def answer(request):
         candidate.stop_reason = text_pb2.STOP_REASON_TOOL_CALL
         pieces = ["{}"]
     else:
-        seen = [f" [{p.image.media_type}, {len(p.image.data)} bytes]" for p in last if p.image.data]
+        seen = [f" [{p.image.mime_type}, {len(p.image.data)} bytes]" for p in last if p.image.data]
         pieces = words(heard(last) + "".join(seen))
         if not pieces:
             raise invalid(f"messages[{len(request.messages) - 1}].parts", "nothing was said")

@@ -502,7 +502,7 @@ func (x *Text) GetLogprobs() []*TokenLogprob {
 type Media struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MIME type; empty when the sender did not say.
-	MediaType string `protobuf:"bytes,1,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	MimeType string `protobuf:"bytes,1,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// Where the bytes are. One of them is required in requests.
 	//
 	// Types that are valid to be assigned to Source:
@@ -551,9 +551,9 @@ func (*Media) Descriptor() ([]byte, []int) {
 	return file_genway_v1_content_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Media) GetMediaType() string {
+func (x *Media) GetMimeType() string {
 	if x != nil {
-		return x.MediaType
+		return x.MimeType
 	}
 	return ""
 }
@@ -1287,10 +1287,9 @@ const file_genway_v1_content_proto_rawDesc = "" +
 	"\x04Text\x12\x17\n" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x126\n" +
 	"\tcitations\x18\x02 \x03(\v2\x13.genway.v1.CitationB\x03\xe0A\x01R\tcitations\x128\n" +
-	"\blogprobs\x18\x03 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x01R\blogprobs\"\xec\x01\n" +
-	"\x05Media\x12\"\n" +
-	"\n" +
-	"media_type\x18\x01 \x01(\tB\x03\xe0A\x01R\tmediaType\x12\x19\n" +
+	"\blogprobs\x18\x03 \x03(\v2\x17.genway.v1.TokenLogprobB\x03\xe0A\x01R\blogprobs\"\xea\x01\n" +
+	"\x05Media\x12 \n" +
+	"\tmime_type\x18\x01 \x01(\tB\x03\xe0A\x01R\bmimeType\x12\x19\n" +
 	"\x04data\x18\x02 \x01(\fB\x03\xe0A\x01H\x00R\x04data\x12\x17\n" +
 	"\x03url\x18\x03 \x01(\tB\x03\xe0A\x01H\x00R\x03url\x12\x1e\n" +
 	"\afile_id\x18\x04 \x01(\tB\x03\xe0A\x01H\x00R\x06fileId\x12\x1f\n" +

@@ -388,12 +388,13 @@ func (x *Loss) GetReason() string {
 	return ""
 }
 
-// Seal is a value only its maker can read, in its exact spelling: the signature
+// Seal is a value that only the vendor which made it can read, in its exact spelling: the signature
 // of a thinking block, encrypted reasoning, a thought signature.
 type Seal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The protocol of the upstream that made it, and the only one that takes it.
-	Origin Protocol `protobuf:"varint,1,opt,name=origin,proto3,enum=genway.v1.Protocol" json:"origin,omitempty"`
+	// The protocol of the upstream that made it, and the only one that takes it. Where a vendor binds
+	// values to the account that made them, Genway keeps the account in the value.
+	Protocol Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The value, byte for byte.
 	Value         []byte `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -430,9 +431,9 @@ func (*Seal) Descriptor() ([]byte, []int) {
 	return file_genway_v1_wire_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Seal) GetOrigin() Protocol {
+func (x *Seal) GetProtocol() Protocol {
 	if x != nil {
-		return x.Origin
+		return x.Protocol
 	}
 	return Protocol_PROTOCOL_UNSPECIFIED
 }
@@ -472,9 +473,9 @@ const file_genway_v1_wire_proto_rawDesc = "" +
 	"\abinding\x18\x04 \x01(\bB\x03\xe0A\x01R\abinding\"@\n" +
 	"\x04Loss\x12\x1b\n" +
 	"\x06member\x18\x01 \x01(\tB\x03\xe0A\x03R\x06member\x12\x1b\n" +
-	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\"S\n" +
-	"\x04Seal\x120\n" +
-	"\x06origin\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\x06origin\x12\x19\n" +
+	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\"W\n" +
+	"\x04Seal\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x19\n" +
 	"\x05value\x18\x02 \x01(\fB\x03\xe0A\x02R\x05value*\xa6\x01\n" +
 	"\bProtocol\x12\x18\n" +
 	"\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\x1d\n" +
@@ -518,7 +519,7 @@ var file_genway_v1_wire_proto_depIdxs = []int32{
 	0, // 3: genway.v1.WireFrame.protocol:type_name -> genway.v1.Protocol
 	8, // 4: genway.v1.WireFrame.batch:type_name -> genway.transport.v1.FrameBatch
 	0, // 5: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
-	0, // 6: genway.v1.Seal.origin:type_name -> genway.v1.Protocol
+	0, // 6: genway.v1.Seal.protocol:type_name -> genway.v1.Protocol
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name

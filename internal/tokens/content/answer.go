@@ -27,7 +27,7 @@ func part(counter *tokens.Counter, p *genwayv1.Part) int {
 	case *genwayv1.Part_Audio:
 		return Audio(k.Audio) + counter.Add(k.Audio.GetTranscript())
 	case *genwayv1.Part_Image:
-		info := media.Describe(k.Image.GetMediaType(), k.Image.GetData())
+		info := media.Describe(k.Image.GetMimeType(), k.Image.GetData())
 		return tokens.Drawing(info.Width, info.Height, sketchQuality)
 	default:
 		return 0

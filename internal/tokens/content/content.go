@@ -81,7 +81,7 @@ func (in *Input) parts(parts []*genwayv1.Part) {
 			in.words(k.ToolResult.GetResultJson())
 			in.parts(k.ToolResult.GetParts())
 		case *genwayv1.Part_Image:
-			info := media.Describe(k.Image.GetMediaType(), k.Image.GetData())
+			info := media.Describe(k.Image.GetMimeType(), k.Image.GetData())
 			in.Image += tokens.Image(info.Width, info.Height, k.Image.GetDetail())
 		case *genwayv1.Part_Audio:
 			in.Audio += Audio(k.Audio)
@@ -96,7 +96,7 @@ func (in *Input) parts(parts []*genwayv1.Part) {
 }
 
 func (in *Input) file(m *genwayv1.Media) {
-	info := media.Describe(m.GetMediaType(), m.GetData())
+	info := media.Describe(m.GetMimeType(), m.GetData())
 	switch {
 	case info.Lines > 0:
 		in.words(string(m.GetData()))
@@ -111,7 +111,7 @@ func (in *Input) file(m *genwayv1.Media) {
 
 // Audio counts the tokens of sound.
 func Audio(m *genwayv1.Media) int {
-	info := media.Describe(m.GetMediaType(), m.GetData())
+	info := media.Describe(m.GetMimeType(), m.GetData())
 	if info.Duration > 0 {
 		return int((info.Duration*audioPerSecond + time.Second - 1) / time.Second)
 	}
