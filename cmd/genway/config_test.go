@@ -101,8 +101,6 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// A budget is warned of where the configuration has no prices, and where there is none to
-// look at.
 // Each example of a provider is good, and has no warning.
 func TestCheckExamplesOfProviders(t *testing.T) {
 	for _, p := range provider.All {
@@ -118,7 +116,9 @@ func TestCheckExamplesOfProviders(t *testing.T) {
 	}
 }
 
-func TestWarnOfBudget(t *testing.T) {
+// A budget is refused where the configuration has no prices, with the command that imports some, and
+// warned of where there is no configuration to look at.
+func TestBudgetNeedsPrices(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -141,11 +141,27 @@ func TestWarnOfBudget(t *testing.T) {
 		"a bad one":        {file("bad.yaml", "x: 1\n"), "", budget, ""},
 	} {
 		var out strings.Builder
-		if err := warnOfBudget(&out, coreproc.Data{Config: c.config}, c.server, c.settings); err != nil {
-			t.Fatal(err)
+		if err := checkBudget(&out, coreproc.Data{Config: c.config}, c.server, c.settings); err != nil {
+			if name != "no prices" || !strings.Contains(err.Error(), "genway prices import") {
+				t.Errorf("%s: %v", name, err)
+			}
+			out.WriteString(err.Error())
 		}
 		if !strings.Contains(out.String(), c.says) || (c.says == "") != (out.Len() == 0) {
 			t.Errorf("%s: %q, want %q", name, out.String(), c.says)
 		}
 	}
+	none := filepath.Join(dir, "none.yaml")
+	key := must(t, dir, "keys", "create", "--group=chat", "--name=rich")
+	for _, args := range [][]string{{"create", "--group=chat", "--name=poor", "--budget-day=1"}, {"update", "rich", "--owner=ada", "--budget-month=1"}} {
+		// The command line names the directory of the data as well, in which the store is.
+		out, err := genway(t, dir, append([]string{"keys"}, append(args, "--config", none, "--store", filepath.Join(dir, "genway.db"))...)...)
+		if err == nil || out != "" || !strings.Contains(err.Error(), "none.yaml has no prices") {
+			t.Errorf("%v: %q, %v", args, out, err)
+		}
+	}
+	if list := must(t, dir, "keys", "list"); strings.Contains(list, "poor") || strings.Contains(list, "ada") || len(key) == 0 {
+		t.Errorf("it changed %s", list)
+	}
+	must(t, dir, "keys", "update", "rich", "--budget-day=none", "--config", filepath.Join(dir, "some.yaml"), "--store", filepath.Join(dir, "genway.db"))
 }

@@ -123,7 +123,7 @@ func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 		if err := ring.CanCreate(ctx, params); err != nil {
 			return err
 		}
-		if err := warnOfBudget(os.Stderr, c.Data, c.Server, params.Settings); err != nil {
+		if err := checkBudget(os.Stderr, c.Data, c.Server, params.Settings); err != nil {
 			return err
 		}
 		var raw string
@@ -208,15 +208,17 @@ func (c *updateKey) Run(ctx context.Context, stdout io.Writer) error {
 	if c.settingFlags == (settingFlags{}) {
 		return cli.UsageError{Err: errors.New("nothing to change: give the settings as flags")}
 	}
+	var budgets keys.Settings
+	if err := (&settingFlags{BudgetDay: c.BudgetDay, BudgetMonth: c.BudgetMonth}).apply(&budgets, time.Now()); err != nil {
+		return err
+	}
+	if err := checkBudget(os.Stderr, c.Data, c.Server, budgets); err != nil {
+		return err
+	}
 	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
 		key, err := ring.Update(ctx, c.Key, func(s *keys.Settings) error { return c.apply(s, time.Now()) })
 		if err != nil {
 			return err
-		}
-		if c.BudgetDay != nil || c.BudgetMonth != nil {
-			if err := warnOfBudget(os.Stderr, c.Data, c.Server, key.Settings); err != nil {
-				return err
-			}
 		}
 		return keyLines(stdout, key, time.Now())
 	})

@@ -438,10 +438,10 @@ func labelsText(labels map[string]string) string {
 	return strings.Join(texts, ",")
 }
 
-// warnOfBudget says that requests under a budget will be refused, where the configuration
-// that the command was given has no prices to count them by. Of a server elsewhere, or
-// without a configuration of prices to look at, nothing is known.
-func warnOfBudget(stderr io.Writer, data coreproc.Data, server string, given keys.Settings) error {
+// checkBudget refuses a budget where the configuration that the command was given has no prices
+// to count requests by: all of them would be refused. Without a configuration it warns, since
+// nothing is known then. Of a server elsewhere nothing is known either; its log warns.
+func checkBudget(stderr io.Writer, data coreproc.Data, server string, given keys.Settings) error {
 	if server != "" || len(given.Policy.Limits.Budgets) == 0 {
 		return nil
 	}
@@ -453,6 +453,5 @@ func warnOfBudget(stderr io.Writer, data coreproc.Data, server string, given key
 	if err != nil || c.Prices != "" || c.Limits != nil && c.Limits.Unpriced == "allow" {
 		return nil //nolint:nilerr // the server reports what is wrong with it
 	}
-	_, err = io.WriteString(stderr, "warning: "+data.Config+" has no prices, so all requests of this key, which has a budget, are refused: "+config.PricesRemedy+"\n")
-	return err
+	return fmt.Errorf("%s has no prices, so all requests under the budget would be refused; nothing was changed: %s", data.Config, config.PricesRemedy)
 }

@@ -216,7 +216,7 @@ var schema []byte
 func Schema() []byte { return schema }
 
 // PricesRemedy says what to do about budgets without prices.
-const PricesRemedy = "name a file of prices in the configuration (prices:), or admit such requests uncounted (limits: {unpriced: allow})"
+const PricesRemedy = "import prices (genway prices import --format models.dev api.json > prices.yaml) and name the file in the configuration (prices: prices.yaml), or admit such requests uncounted (limits: {unpriced: allow})"
 
 // Ledger is how long the ledger keeps what.
 type Ledger struct {
