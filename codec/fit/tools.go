@@ -15,15 +15,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Request is Unframed, Unplaced, Loaded, Tools, Validated and History.
+// Request is Unframed, Unplaced, Loaded, Distinct, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	if err := checkCompaction(req, protocol); err != nil {
 		return nil, err
 	}
 	req = Unframed(req, protocol)
 	Unplaced(req, protocol, losses)
-	req, err := Tools(Loaded(req, protocol), protocol, losses)
+	req, err := Distinct(Loaded(req, protocol), protocol, losses)
 	if err != nil {
+		return nil, err
+	}
+	if req, err = Tools(req, protocol, losses); err != nil {
 		return nil, err
 	}
 	return History(Validated(req, protocol, losses), protocol, losses)
@@ -118,6 +121,43 @@ func Loaded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genw
 		return loadedTool(t)
 	})
 	return out
+}
+
+// Distinct returns the request with each name of a tool once, for the vendors that refuse a second one (messages: "Tool names
+// must be unique"; generateContent: "Duplicate function declaration found") and callers of other protocols. A tool that is
+// equal to one before it is left out and named; one that differs is refused, since the model could not tell which one it calls.
+func Distinct(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	if protocol != messages && protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || req.GetWire().GetProtocol() == protocol {
+		return req, nil
+	}
+	var repeated []int
+	first := make(map[string]int, len(req.GetTools()))
+	for i, t := range req.GetTools() {
+		name := t.GetFunction().GetName() + t.GetCustom().GetName()
+		before, known := first[name]
+		switch {
+		case name == "":
+		case !known:
+			first[name] = i
+		case proto.Equal(t, req.GetTools()[before]):
+			losses.Add(member.Index("tools", i), "it is the same as "+member.Index("tools", before)+", and the vendor takes a tool once")
+			repeated = append(repeated, i)
+		default:
+			path := member.Index("tools", i)
+			return nil, fault.Unsupported(path, "%s: it has the name of %s, and the upstream this model is routed to takes a name once", path, member.Index("tools", before))
+		}
+	}
+	if repeated == nil {
+		return req, nil
+	}
+	out := codec.Shared(req)
+	out.Tools, _ = codec.Rewritten(req.GetTools(), func(i int, _ *genwayv1.Tool) *genwayv1.Tool {
+		if !slices.Contains(repeated, i) {
+			return nil
+		}
+		return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Type: notLoaded}}}
+	})
+	return out, nil
 }
 
 // loadedTool returns a tool that is not deferred any more.

@@ -2,6 +2,7 @@ package fit_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -53,6 +54,59 @@ func TestTools(t *testing.T) {
 			}
 			if err != nil || len(losses.List()) != tt.lost || (got.ToolChoice != nil) != tt.chosen {
 				t.Errorf("%v, lost %v, %v", got, losses.List(), err)
+			}
+		})
+	}
+}
+
+// Vendors that take a name of a tool once get it once: an equal second tool is left out and named, another one of that name
+// refused, by the caller's place. Vendors that say nothing of it, and callers of the vendor's own protocol, keep what was sent.
+func TestDistinct(t *testing.T) {
+	function := func(name, description string) *genwayv1.Tool {
+		return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: name, Description: description}}}
+	}
+	custom := &genwayv1.Tool{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "f"}}}
+	hosted := &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: responses, Type: "web_search"}}}
+	for name, tt := range map[string]struct {
+		tools   []*genwayv1.Tool
+		lost    []string
+		refused string
+	}{
+		"none":                 {nil, nil, ""},
+		"different names":      {[]*genwayv1.Tool{function("f", ""), function("F", "")}, nil, ""},
+		"without names":        {[]*genwayv1.Tool{hosted, hosted, {}, {}}, nil, ""},
+		"equal":                {[]*genwayv1.Tool{function("f", "a"), function("g", ""), function("f", "a"), function("f", "a")}, []string{"tools[2]", "tools[3]"}, ""},
+		"of another text":      {[]*genwayv1.Tool{function("f", "a"), function("f", "a"), function("f", "b")}, nil, "tools[2]"},
+		"a function, a custom": {[]*genwayv1.Tool{custom, function("f", "")}, nil, "tools[1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, protocol := range []genwayv1.Protocol{messages, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT} {
+				var losses codec.Losses
+				req := &genwayv1.GenerateTextRequest{Tools: tt.tools, Wire: &genwayv1.WireMessage{Protocol: chat}}
+				got, err := fit.Distinct(req, protocol, &losses)
+				if tt.refused != "" {
+					if fault.From(err).Param != tt.refused {
+						t.Errorf("%v: %v", protocol, err)
+					}
+					continue
+				}
+				var lost []string
+				for _, l := range losses.List() {
+					lost = append(lost, l.GetMember())
+				}
+				names := map[string]int{}
+				for _, tool := range got.GetTools() {
+					names[tool.GetFunction().GetName()]++
+				}
+				if err != nil || !slices.Equal(lost, tt.lost) || len(got.GetTools()) != len(tt.tools) || names["f"] > 1 {
+					t.Errorf("%v: %v, lost %v, %v", protocol, got, lost, err)
+				}
+			}
+			for to, from := range map[genwayv1.Protocol]genwayv1.Protocol{messages: messages, chat: messages, responses: chat} {
+				req := &genwayv1.GenerateTextRequest{Tools: tt.tools, Wire: &genwayv1.WireMessage{Protocol: from}}
+				if got, err := fit.Distinct(req, to, nil); got != req || err != nil {
+					t.Errorf("%v to %v: %v, %v", from, to, got, err)
+				}
 			}
 		})
 	}

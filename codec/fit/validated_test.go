@@ -1,6 +1,7 @@
 package fit_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -69,8 +70,8 @@ func TestValidatedKeeps(t *testing.T) {
 	for protocol, most := range map[genwayv1.Protocol]int{chat: 21, responses: 21, genwayv1.Protocol_PROTOCOL_MESSAGES: 20, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: 0} {
 		no := false
 		tools := []*genwayv1.Tool{{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "n", Strict: &no, ParametersJson: `{"type":"object","additionalProperties":false}`}}}}
-		for range 21 {
-			tools = append(tools, &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", ParametersJson: `{"type":"object","additionalProperties":false}`}}})
+		for i := range 21 {
+			tools = append(tools, &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: fmt.Sprint("f", i), ParametersJson: `{"type":"object","additionalProperties":false}`}}})
 		}
 		req := &genwayv1.GenerateTextRequest{Tools: tools, ToolChoice: &genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_AUTO, NativeMode: "VALIDATED"}}
 		var losses codec.Losses
