@@ -77,8 +77,13 @@ func (s *Sandbox) Models() []*genwayv1.Model {
 		}
 		if m.image {
 			entry.Description = "Embedded test upstream that draws by formulas; not an image model."
+			entry.Inputs, entry.Outputs = []genwayv1.Modality{genwayv1.Modality_MODALITY_TEXT}, []genwayv1.Modality{genwayv1.Modality_MODALITY_IMAGE}
 		} else {
 			entry.OutputTokenLimit = new(int64(outputTokenLimit))
+			entry.Inputs = []genwayv1.Modality{
+				genwayv1.Modality_MODALITY_TEXT, genwayv1.Modality_MODALITY_IMAGE, genwayv1.Modality_MODALITY_AUDIO, genwayv1.Modality_MODALITY_VIDEO, genwayv1.Modality_MODALITY_DOCUMENT,
+			}
+			entry.Outputs, entry.TakesTools, entry.TakesJsonSchema = []genwayv1.Modality{genwayv1.Modality_MODALITY_TEXT}, new(true), new(true)
 		}
 		list = append(list, entry)
 	}

@@ -387,6 +387,13 @@ func TestBrokenCores(t *testing.T) {
 		"a count of nothing": {func(c *core) {
 			c.count = func(n *genwayv1.CountTokensResponse) { n.InputTokens = 0 }
 		}, "count"},
+		"a limit that is not known is 0": {func(c *core) {
+			c.list = func(*genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, bool) {
+				list := models()
+				list[0].ContextTokenLimit = new(int64(0))
+				return &genwayv1.ListModelsResponse{Models: list}, true
+			}
+		}, "models/list"},
 		"every model is taken": {func(c *core) { c.admits = func(string) bool { return true } }, "errors/unknown model"},
 		"every key is taken":   {func(c *core) { c.keys = []string{"", "a key", "a keyx"} }, "errors/no key"},
 		"every key is taken but none": {func(c *core) {

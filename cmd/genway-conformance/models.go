@@ -54,6 +54,9 @@ func (k *kit) listsModels(ctx context.Context) error {
 		if n > 0 && m.GetName() <= all[n-1].GetName() {
 			return fmt.Errorf("models are ordered by name, and %q follows %q", m.GetName(), all[n-1].GetName())
 		}
+		if err := saysWhatItTakes(m); err != nil {
+			return fmt.Errorf("%s: %w", m.GetName(), err)
+		}
 		if k.textModel == "" && m.GetGeneratesText() {
 			k.textModel = m.GetName()
 		}
@@ -66,6 +69,21 @@ func (k *kit) listsModels(ctx context.Context) error {
 			return skipError("the list is empty")
 		}
 		return errors.New("the list is empty")
+	}
+	return nil
+}
+
+// saysWhatItTakes checks what a model's description says of it: what is not known is absent, not 0.
+func saysWhatItTakes(m *genwayv1.Model) error {
+	for name, limit := range map[string]*int64{
+		"input_token_limit": m.InputTokenLimit, "output_token_limit": m.OutputTokenLimit, "context_token_limit": m.ContextTokenLimit,
+	} {
+		if limit != nil && *limit < 1 {
+			return fmt.Errorf("%s is %d; a limit that is not known is absent", name, *limit)
+		}
+	}
+	if slices.Contains(slices.Concat(m.GetInputs(), m.GetOutputs()), genwayv1.Modality_MODALITY_UNSPECIFIED) {
+		return errors.New("inputs and outputs have a MODALITY_UNSPECIFIED; what is not known is absent")
 	}
 	return nil
 }

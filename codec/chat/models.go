@@ -1,6 +1,9 @@
 package chat
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/openai"
@@ -20,10 +23,78 @@ type model struct {
 	Object  string `json:"object" wire:"always"`
 	Created int64  `json:"created" wire:"always"`
 	OwnedBy string `json:"owned_by" wire:"always"`
+
+	// The vendor's object ends here. The members below have OpenRouter's names, which most clients read that
+	// show more than a model's name; LiteLLM states none in this list. What is not known is absent.
+
+	ContextLength *int64        `json:"context_length"`
+	Architecture  *architecture `json:"architecture"`
+	TopProvider   *topProvider  `json:"top_provider"`
+	Pricing       *pricing      `json:"pricing"`
+}
+
+type architecture struct {
+	InputModalities  []string `json:"input_modalities"`
+	OutputModalities []string `json:"output_modalities"`
+}
+
+type topProvider struct {
+	MaxCompletionTokens *int64 `json:"max_completion_tokens"`
+}
+
+// pricing is in dollars a token, as decimal numbers.
+type pricing struct {
+	Prompt          string `json:"prompt"`
+	Completion      string `json:"completion"`
+	InputCacheRead  string `json:"input_cache_read"`
+	InputCacheWrite string `json:"input_cache_write"`
 }
 
 func newModel(m *genwayv1.Model) model {
-	return model{ID: m.GetName(), Object: "model", Created: m.GetCreateTime().GetSeconds(), OwnedBy: m.GetOwnedBy()}
+	out := model{
+		ID: m.GetName(), Object: "model", Created: m.GetCreateTime().GetSeconds(), OwnedBy: m.GetOwnedBy(),
+		ContextLength: m.ContextTokenLimit,
+	}
+	if out.ContextLength == nil {
+		out.ContextLength = m.InputTokenLimit
+	}
+	if len(m.GetInputs())+len(m.GetOutputs()) > 0 {
+		out.Architecture = &architecture{InputModalities: modalities(m.GetInputs()), OutputModalities: modalities(m.GetOutputs())}
+	}
+	if m.OutputTokenLimit != nil {
+		out.TopProvider = &topProvider{MaxCompletionTokens: m.OutputTokenLimit}
+	}
+	if p := m.GetPrice(); p != nil {
+		out.Pricing = &pricing{
+			Prompt: perToken(p.GetInputNanoDollars()), Completion: perToken(p.GetOutputNanoDollars()),
+			InputCacheRead: perToken(p.GetCacheReadNanoDollars()), InputCacheWrite: perToken(p.GetCacheWriteNanoDollars()),
+		}
+	}
+	return out
+}
+
+// modalityWords are OpenRouter's.
+var modalityWords = map[genwayv1.Modality]string{
+	genwayv1.Modality_MODALITY_TEXT: "text", genwayv1.Modality_MODALITY_IMAGE: "image", genwayv1.Modality_MODALITY_AUDIO: "audio",
+	genwayv1.Modality_MODALITY_VIDEO: "video", genwayv1.Modality_MODALITY_DOCUMENT: "file",
+}
+
+func modalities(list []genwayv1.Modality) []string {
+	var words []string
+	for _, m := range list {
+		if word := modalityWords[m]; word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// perToken writes nano-dollars for a million tokens as dollars for a token, exactly: 0.000003.
+func perToken(nanos int64) string {
+	const places = 15 // nano and a million
+	whole := fmt.Sprintf("%0*d", places+1, max(nanos, 0))
+	text := whole[:len(whole)-places] + "." + whole[len(whole)-places:]
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
 // EncodeModels implements codec.ModelLister. The vendor's list has no pages.

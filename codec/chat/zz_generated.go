@@ -21,6 +21,41 @@ func (v *model) write(w *member.Writer) {
 	w.Str("object", v.Object)
 	w.Int("created", int64(v.Created))
 	w.Str("owned_by", v.OwnedBy)
+	member.IntOpt(w, "context_length", v.ContextLength)
+	if v.Architecture != nil {
+		w.Key("architecture")
+		v.Architecture.write(w)
+	}
+	if v.TopProvider != nil {
+		w.Key("top_provider")
+		v.TopProvider.write(w)
+	}
+	if v.Pricing != nil {
+		w.Key("pricing")
+		v.Pricing.write(w)
+	}
+	w.End()
+}
+
+func (v *architecture) write(w *member.Writer) {
+	w.Begin()
+	w.StrsOpt("input_modalities", v.InputModalities)
+	w.StrsOpt("output_modalities", v.OutputModalities)
+	w.End()
+}
+
+func (v *topProvider) write(w *member.Writer) {
+	w.Begin()
+	member.IntOpt(w, "max_completion_tokens", v.MaxCompletionTokens)
+	w.End()
+}
+
+func (v *pricing) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("prompt", v.Prompt)
+	w.StrOpt("completion", v.Completion)
+	w.StrOpt("input_cache_read", v.InputCacheRead)
+	w.StrOpt("input_cache_write", v.InputCacheWrite)
 	w.End()
 }
 

@@ -54,6 +54,9 @@ func wireModel(m *genwayv1.Model) model {
 	if w.DisplayName == "" {
 		w.DisplayName = id
 	}
+	if w.InputTokenLimit == nil {
+		w.InputTokenLimit = m.ContextTokenLimit
+	}
 	if m.GeneratesText {
 		w.SupportedGenerationMethods = append(w.SupportedGenerationMethods, "generateContent", "streamGenerateContent", "countTokens")
 	}

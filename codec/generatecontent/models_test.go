@@ -10,10 +10,10 @@ import (
 
 func TestModels(t *testing.T) {
 	list := &genwayv1.ListModelsResponse{NextPageToken: "p", Models: []*genwayv1.Model{
-		{Name: "a", GeneratesText: true, InputTokenLimit: proto.Int64(8), Description: "d", DisplayName: "A"}, {Name: "models/b", GeneratesImages: true},
+		{Name: "a", GeneratesText: true, InputTokenLimit: proto.Int64(8), Description: "d", DisplayName: "A"}, {Name: "models/b", GeneratesImages: true, ContextTokenLimit: proto.Int64(9)},
 	}}
 	out, err := c.EncodeModels(list)
-	want := `{"models":[{"name":"models/a","baseModelId":"a","version":"","displayName":"A","description":"d","inputTokenLimit":8,"supportedGenerationMethods":["generateContent","streamGenerateContent","countTokens"]},{"name":"models/b","baseModelId":"b","version":"","displayName":"b","description":"","supportedGenerationMethods":[]}],"nextPageToken":"p"}`
+	want := `{"models":[{"name":"models/a","baseModelId":"a","version":"","displayName":"A","description":"d","inputTokenLimit":8,"supportedGenerationMethods":["generateContent","streamGenerateContent","countTokens"]},{"name":"models/b","baseModelId":"b","version":"","displayName":"b","description":"","inputTokenLimit":9,"supportedGenerationMethods":[]}],"nextPageToken":"p"}`
 	if err != nil || string(out) != want {
 		t.Errorf("%s, %v", out, err)
 	}

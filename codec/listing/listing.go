@@ -135,11 +135,16 @@ type entry struct {
 	InputLimit  jsontext.Value `json:"inputTokenLimit"`
 	OutputLimit jsontext.Value `json:"outputTokenLimit"`
 	Methods     jsontext.Value `json:"supportedGenerationMethods"`
+	Context     jsontext.Value `json:"context_length"` // of OpenRouter, and of this gateway
+	MaxModelLen jsontext.Value `json:"max_model_len"`  // of vLLM
 }
 
 // vendorA reads Model of openai-go.
 func vendorA(e *entry) *genwayv1.Model {
-	m := &genwayv1.Model{Name: text(e.ID), OwnedBy: text(e.OwnedBy), GeneratesText: true}
+	m := &genwayv1.Model{Name: text(e.ID), OwnedBy: text(e.OwnedBy), GeneratesText: true, ContextTokenLimit: number(e.Context)}
+	if m.ContextTokenLimit == nil {
+		m.ContextTokenLimit = number(e.MaxModelLen)
+	}
 	if created := number(e.Created); created != nil {
 		m.CreateTime = member.Time(*created)
 	}

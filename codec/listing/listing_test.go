@@ -72,9 +72,12 @@ func TestDecodeKeeps(t *testing.T) {
 	if m.GetDisplayName() != "A" || m.GetCreateTime().GetSeconds() != 1739923200 || m.GetInputTokenLimit() != 200000 || m.OutputTokenLimit != nil {
 		t.Errorf("%v", m)
 	}
-	more, err := chat.Decode([]byte(`{"data":[{"id":"c","created":1700000000000},{"id":"d","created":1700000000}]}`))
+	more, err := chat.Decode([]byte(`{"data":[{"id":"c","created":1700000000000,"context_length":"many"},{"id":"d","created":1700000000,"context_length":131072},{"id":"e","max_model_len":4096}]}`))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if c, d, e := more.GetModels()[0], more.GetModels()[1], more.GetModels()[2]; c.ContextTokenLimit != nil || d.GetContextTokenLimit() != 131072 || e.GetContextTokenLimit() != 4096 {
+		t.Errorf("contexts: %v, %v, %v", c, d, e)
 	}
 	if b, c, d := list.GetModels()[1], more.GetModels()[0], more.GetModels()[1]; b.CreateTime != nil || c.CreateTime != nil || d.GetCreateTime().GetSeconds() != 1700000000 {
 		t.Errorf("times that no Timestamp can hold: %v, %v, %v", b, c, d)

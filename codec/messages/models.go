@@ -47,7 +47,11 @@ func (w *writer) model(m *genwayv1.Model) {
 	}
 	w.Str("display_name", name)
 	w.Str("created_at", m.GetCreateTime().AsTime().Format(time.RFC3339))
-	w.limit("max_input_tokens", m.InputTokenLimit)
+	input := m.InputTokenLimit
+	if input == nil {
+		input = m.ContextTokenLimit // which is what the vendor states
+	}
+	w.limit("max_input_tokens", input)
 	w.limit("max_tokens", m.OutputTokenLimit)
 	w.End()
 }

@@ -171,9 +171,9 @@ func TestServiceTiers(t *testing.T) {
 func TestModels(t *testing.T) {
 	list := &genwayv1.ListModelsResponse{NextPageToken: "more", Models: []*genwayv1.Model{
 		{Name: "a", DisplayName: "A", CreateTime: &timestamppb.Timestamp{Seconds: 1735689600}, InputTokenLimit: proto.Int64(200000), OutputTokenLimit: proto.Int64(64000)},
-		{Name: "b"},
+		{Name: "b", ContextTokenLimit: proto.Int64(1000000)},
 	}}
-	const b = `{"type":"model","id":"b","display_name":"b","created_at":"1970-01-01T00:00:00Z","max_input_tokens":null,"max_tokens":null}`
+	const b = `{"type":"model","id":"b","display_name":"b","created_at":"1970-01-01T00:00:00Z","max_input_tokens":1000000,"max_tokens":null}`
 	want := `{"data":[{"type":"model","id":"a","display_name":"A","created_at":"2025-01-01T00:00:00Z","max_input_tokens":200000,"max_tokens":64000},` + b +
 		`],"has_more":true,"first_id":"a","last_id":"b"}`
 	if got, err := c.EncodeModels(list); err != nil || string(got) != want {

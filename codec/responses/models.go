@@ -91,9 +91,13 @@ func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) {
 }
 
 func newCatalogModel(m *genwayv1.Model, priority int64) catalogModel {
+	window := m.ContextTokenLimit
+	if window == nil {
+		window = m.InputTokenLimit
+	}
 	return catalogModel{
 		Slug: m.GetName(), DisplayName: cmp.Or(m.GetDisplayName(), m.GetName()), Description: m.GetDescription(),
 		ShellType: "shell_command", Visibility: "list", SupportedInAPI: true, Priority: priority, BaseInstructions: baseInstructions,
-		TruncationPolicy: truncationPolicy{Mode: "bytes", Limit: 10_000}, SupportsParallelToolCalls: true, ContextWindow: m.InputTokenLimit,
+		TruncationPolicy: truncationPolicy{Mode: "bytes", Limit: 10_000}, SupportsParallelToolCalls: true, ContextWindow: window,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/glob"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
@@ -11,7 +12,7 @@ import (
 )
 
 // Models lists what the upstreams of the routes list, and the names of routes that
-// are no globs.
+// are no globs, with what the catalogue and the prices of their targets know of them.
 func (r *Router) Models() []*genwayv1.Model {
 	seen := map[string]bool{}
 	var list []*genwayv1.Model
@@ -22,14 +23,14 @@ func (r *Router) Models() []*genwayv1.Model {
 		}
 	}
 	t := r.table.Load()
+	leading := map[string][]int{}
 	for i := range t.routes {
 		if route := &t.routes[i]; !glob.Is(route.Model) {
 			if !seen[route.Model] {
-				add(route.named())
+				add(t.described(route.named(), t.leading(route.Model)))
 			}
 		}
 	}
-	leading := map[string][]int{}
 	for i := range t.routes {
 		route := &t.routes[i]
 		if !glob.Is(route.Model) {
@@ -46,12 +47,50 @@ func (r *Router) Models() []*genwayv1.Model {
 					leading[m.GetName()] = to
 				}
 				if _, leads := slices.BinarySearch(to, i); leads {
-					add(m)
+					add(t.described(proto.CloneOf(m), to))
 				}
 			}
 		}
 	}
 	return list
+}
+
+// described adds to a model what is known of all models that requests for it come to first: those of the
+// targets of the routes that lead to it.
+func (t *table) described(m *genwayv1.Model, routes []int) *genwayv1.Model {
+	var known *catalog.Row
+	var price *genwayv1.ModelPrice
+	for _, i := range routes {
+		for j := range t.routes[i].Targets {
+			target := &t.routes[i].Targets[j]
+			asked := cmp.Or(target.Model, m.GetName())
+			row, costs := target.Catalog.Find(asked), target.price(asked)
+			if known == nil {
+				known, price = &row, costs
+				continue
+			}
+			row = known.Both(row)
+			known = &row
+			if !proto.Equal(price, costs) {
+				price = nil
+			}
+		}
+	}
+	if known != nil {
+		known.Describe(m)
+	}
+	if m.Price == nil {
+		m.Price = price
+	}
+	return m
+}
+
+// price is what the upstream's model costs; nil where it is not known.
+func (t *Target) price(model string) *genwayv1.ModelPrice {
+	if t.Price == nil {
+		return nil
+	}
+	return t.Price(model)
 }
 
 // listed are the models that a target is listed with.

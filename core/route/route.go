@@ -85,6 +85,9 @@ type Target struct {
 	Guard *Guard
 	// Models returns what the target is listed with; nil is what the upstream lists.
 	Models func() []*genwayv1.Model
+	// Price returns what a model of the upstream costs, by the upstream's name of it, for lists of models; nil where
+	// it is not known. A nil Price knows none.
+	Price func(model string) *genwayv1.ModelPrice
 }
 
 // Changes says what the target changes of requests, for people: "set temperature 0.2; cache auto; fit". It is empty for

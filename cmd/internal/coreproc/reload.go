@@ -121,7 +121,9 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 	if err := r.limits.check(r.section); err != nil {
 		return nil, nil, err
 	}
-	built, err = Build(c, r.embedded, r.Answers)
+	if built, err = Build(c, r.embedded, r.Answers); err == nil {
+		built.show(prices)
+	}
 	return built, prices, err
 }
 

@@ -20,6 +20,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/sandbox"
+	"google.golang.org/protobuf/proto"
 )
 
 // engine is a chat upstream that answers with its name.
@@ -193,6 +194,32 @@ func TestPrices(t *testing.T) {
 	write(t, file, one.URL)
 	if err := r.Reload(); err != nil || cost(r) != 0 {
 		t.Errorf("without prices: %d, %v", cost(r), err)
+	}
+}
+
+// Lists of models state the prices of the upstream's names, as they are in force.
+func TestModelsHavePrices(t *testing.T) {
+	one := engine(t, "one")
+	file, prices := filepath.Join(t.TempDir(), "genway.yaml"), filepath.Join(t.TempDir(), "prices.yaml")
+	text := fmt.Sprintf("upstreams:\n  a: {kind: chat, base_url: %q}\nroutes:\n  - {model: alias, targets: [{upstream: a, model: m}]}\n  - {model: free, targets: [{upstream: a}]}\n", one.URL)
+	write := func(text, catalogue string) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(prices, []byte(catalogue), 0o600), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(text, "")
+	r := routing(t, file, slog.New(slog.DiscardHandler))
+	if got := r.Router.Models()[0].GetPrice(); got != nil {
+		t.Errorf("without prices: %v", got)
+	}
+	write(fmt.Sprintf("%sprices: %q\n", text, prices), "prices: [{model: m, input: 3, output: 15, cache_read: 0.3, image: 0.04}]\n")
+	if err := r.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	want := &genwayv1.ModelPrice{InputNanoDollars: 3e9, OutputNanoDollars: 15e9, CacheReadNanoDollars: 3e8, CacheWriteNanoDollars: 3e9, ImageNanoDollars: new(int64(4e7))}
+	if got := r.Router.Models(); !proto.Equal(got[0].GetPrice(), want) || got[1].Price != nil {
+		t.Errorf("%v, want %v of the first alone", got, want)
 	}
 }
 

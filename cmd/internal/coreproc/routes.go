@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/override"
+	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream/check"
 	"github.com/genway/genway/core/upstream/discover"
@@ -83,6 +84,29 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 		built.Routes = append(built.Routes, one)
 	}
 	return built, nil
+}
+
+// show has lists of models state what the models cost. Without prices they state none.
+func (u *Upstreams) show(prices *price.Catalogue) {
+	if prices == nil {
+		return
+	}
+	for i := range u.Routes {
+		for j := range u.Routes[i].Targets {
+			target := &u.Routes[i].Targets[j]
+			target.Price = func(model string) *genwayv1.ModelPrice {
+				p, found := prices.Find(target.Name, model, time.Now())
+				if !found {
+					return nil
+				}
+				shown := &genwayv1.ModelPrice{InputNanoDollars: p.Input, OutputNanoDollars: p.Output, CacheReadNanoDollars: p.CacheRead, CacheWriteNanoDollars: p.CacheWrite}
+				if p.Image != price.NoPrice {
+					shown.ImageNanoDollars = &p.Image
+				}
+				return shown
+			}
+		}
+	}
 }
 
 // strategies are the words of a route's strategy.

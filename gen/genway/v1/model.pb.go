@@ -23,6 +23,132 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Modality is a kind of content.
+type Modality int32
+
+const (
+	// Never sent.
+	Modality_MODALITY_UNSPECIFIED Modality = 0
+	// Text.
+	Modality_MODALITY_TEXT Modality = 1
+	// Images.
+	Modality_MODALITY_IMAGE Modality = 2
+	// Speech or other sound.
+	Modality_MODALITY_AUDIO Modality = 3
+	// Videos.
+	Modality_MODALITY_VIDEO Modality = 4
+	// Files, such as PDFs.
+	Modality_MODALITY_DOCUMENT Modality = 5
+)
+
+// Enum value maps for Modality.
+var (
+	Modality_name = map[int32]string{
+		0: "MODALITY_UNSPECIFIED",
+		1: "MODALITY_TEXT",
+		2: "MODALITY_IMAGE",
+		3: "MODALITY_AUDIO",
+		4: "MODALITY_VIDEO",
+		5: "MODALITY_DOCUMENT",
+	}
+	Modality_value = map[string]int32{
+		"MODALITY_UNSPECIFIED": 0,
+		"MODALITY_TEXT":        1,
+		"MODALITY_IMAGE":       2,
+		"MODALITY_AUDIO":       3,
+		"MODALITY_VIDEO":       4,
+		"MODALITY_DOCUMENT":    5,
+	}
+)
+
+func (x Modality) Enum() *Modality {
+	p := new(Modality)
+	*p = x
+	return p
+}
+
+func (x Modality) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Modality) Descriptor() protoreflect.EnumDescriptor {
+	return file_genway_v1_model_proto_enumTypes[0].Descriptor()
+}
+
+func (Modality) Type() protoreflect.EnumType {
+	return &file_genway_v1_model_proto_enumTypes[0]
+}
+
+func (x Modality) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Modality.Descriptor instead.
+func (Modality) EnumDescriptor() ([]byte, []int) {
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{0}
+}
+
+// When is when a model thinks.
+type ModelThinking_When int32
+
+const (
+	// It is not known.
+	ModelThinking_WHEN_UNSPECIFIED ModelThinking_When = 0
+	// It does not think.
+	ModelThinking_WHEN_NEVER ModelThinking_When = 1
+	// It thinks if it is asked to.
+	ModelThinking_WHEN_ASKED ModelThinking_When = 2
+	// It thinks unless it is asked not to.
+	ModelThinking_WHEN_DEFAULT ModelThinking_When = 3
+	// It always thinks.
+	ModelThinking_WHEN_ALWAYS ModelThinking_When = 4
+)
+
+// Enum value maps for ModelThinking_When.
+var (
+	ModelThinking_When_name = map[int32]string{
+		0: "WHEN_UNSPECIFIED",
+		1: "WHEN_NEVER",
+		2: "WHEN_ASKED",
+		3: "WHEN_DEFAULT",
+		4: "WHEN_ALWAYS",
+	}
+	ModelThinking_When_value = map[string]int32{
+		"WHEN_UNSPECIFIED": 0,
+		"WHEN_NEVER":       1,
+		"WHEN_ASKED":       2,
+		"WHEN_DEFAULT":     3,
+		"WHEN_ALWAYS":      4,
+	}
+)
+
+func (x ModelThinking_When) Enum() *ModelThinking_When {
+	p := new(ModelThinking_When)
+	*p = x
+	return p
+}
+
+func (x ModelThinking_When) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ModelThinking_When) Descriptor() protoreflect.EnumDescriptor {
+	return file_genway_v1_model_proto_enumTypes[1].Descriptor()
+}
+
+func (ModelThinking_When) Type() protoreflect.EnumType {
+	return &file_genway_v1_model_proto_enumTypes[1]
+}
+
+func (x ModelThinking_When) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ModelThinking_When.Descriptor instead.
+func (ModelThinking_When) EnumDescriptor() ([]byte, []int) {
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{1, 0}
+}
+
 // Model is a model the caller may name.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -34,7 +160,7 @@ type Model struct {
 	OwnedBy string `protobuf:"bytes,3,opt,name=owned_by,json=ownedBy,proto3" json:"owned_by,omitempty"`
 	// When the upstream says it was made; where it does not, when this server learnt of it.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// Most tokens of a request; absent where it is not known.
+	// Most tokens of a request, where the upstream states it apart from context_token_limit; absent where it is not known.
 	InputTokenLimit *int64 `protobuf:"varint,5,opt,name=input_token_limit,json=inputTokenLimit,proto3,oneof" json:"input_token_limit,omitempty"`
 	// Most tokens of an answer; absent where it is not known.
 	OutputTokenLimit *int64 `protobuf:"varint,6,opt,name=output_token_limit,json=outputTokenLimit,proto3,oneof" json:"output_token_limit,omitempty"`
@@ -43,7 +169,24 @@ type Model struct {
 	// It answers GenerateImage.
 	GeneratesImages bool `protobuf:"varint,8,opt,name=generates_images,json=generatesImages,proto3" json:"generates_images,omitempty"`
 	// What it is, for people; empty where there is nothing to say.
-	Description   string `protobuf:"bytes,9,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,9,opt,name=description,proto3" json:"description,omitempty"`
+	// What it takes. Empty where it is not known, as of all that follows: it may still be refused, or left out as
+	// a loss. Of a name that leads to several models, it is what each of them takes.
+	Inputs []Modality `protobuf:"varint,10,rep,packed,name=inputs,proto3,enum=genway.v1.Modality" json:"inputs,omitempty"`
+	// What it produces; empty where it is not known.
+	Outputs []Modality `protobuf:"varint,11,rep,packed,name=outputs,proto3,enum=genway.v1.Modality" json:"outputs,omitempty"`
+	// Most tokens of a request and its answer together; absent where it is not known.
+	ContextTokenLimit *int64 `protobuf:"varint,12,opt,name=context_token_limit,json=contextTokenLimit,proto3,oneof" json:"context_token_limit,omitempty"`
+	// Whether it calls tools; absent where it is not known.
+	TakesTools *bool `protobuf:"varint,13,opt,name=takes_tools,json=takesTools,proto3,oneof" json:"takes_tools,omitempty"`
+	// Whether it answers by a JSON Schema; absent where it is not known.
+	TakesJsonSchema *bool `protobuf:"varint,14,opt,name=takes_json_schema,json=takesJsonSchema,proto3,oneof" json:"takes_json_schema,omitempty"`
+	// How it is asked to think; absent where it is not known.
+	Thinking *ModelThinking `protobuf:"bytes,15,opt,name=thinking,proto3" json:"thinking,omitempty"`
+	// Fields of GenerateTextRequest that it is known to refuse at any time, as paths: sampling.temperature.
+	RefusedFields []string `protobuf:"bytes,16,rep,name=refused_fields,json=refusedFields,proto3" json:"refused_fields,omitempty"`
+	// What it costs; absent where it is not known, and where it depends on the upstream that a request comes to.
+	Price         *ModelPrice `protobuf:"bytes,17,opt,name=price,proto3" json:"price,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +284,218 @@ func (x *Model) GetDescription() string {
 	return ""
 }
 
+func (x *Model) GetInputs() []Modality {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *Model) GetOutputs() []Modality {
+	if x != nil {
+		return x.Outputs
+	}
+	return nil
+}
+
+func (x *Model) GetContextTokenLimit() int64 {
+	if x != nil && x.ContextTokenLimit != nil {
+		return *x.ContextTokenLimit
+	}
+	return 0
+}
+
+func (x *Model) GetTakesTools() bool {
+	if x != nil && x.TakesTools != nil {
+		return *x.TakesTools
+	}
+	return false
+}
+
+func (x *Model) GetTakesJsonSchema() bool {
+	if x != nil && x.TakesJsonSchema != nil {
+		return *x.TakesJsonSchema
+	}
+	return false
+}
+
+func (x *Model) GetThinking() *ModelThinking {
+	if x != nil {
+		return x.Thinking
+	}
+	return nil
+}
+
+func (x *Model) GetRefusedFields() []string {
+	if x != nil {
+		return x.RefusedFields
+	}
+	return nil
+}
+
+func (x *Model) GetPrice() *ModelPrice {
+	if x != nil {
+		return x.Price
+	}
+	return nil
+}
+
+// ModelThinking is how a model is asked to think, by ThinkingConfig.
+type ModelThinking struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When it thinks.
+	When ModelThinking_When `protobuf:"varint,1,opt,name=when,proto3,enum=genway.v1.ModelThinking_When" json:"when,omitempty"`
+	// The words for ThinkingConfig.effort, ascending; empty where they are not known, or it takes none.
+	Efforts []string `protobuf:"bytes,2,rep,name=efforts,proto3" json:"efforts,omitempty"`
+	// Least tokens of ThinkingConfig.budget_tokens; absent where it is not known.
+	MinBudgetTokens *int64 `protobuf:"varint,3,opt,name=min_budget_tokens,json=minBudgetTokens,proto3,oneof" json:"min_budget_tokens,omitempty"`
+	// Most tokens of ThinkingConfig.budget_tokens; absent where it is not known.
+	MaxBudgetTokens *int64 `protobuf:"varint,4,opt,name=max_budget_tokens,json=maxBudgetTokens,proto3,oneof" json:"max_budget_tokens,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ModelThinking) Reset() {
+	*x = ModelThinking{}
+	mi := &file_genway_v1_model_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelThinking) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelThinking) ProtoMessage() {}
+
+func (x *ModelThinking) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_model_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelThinking.ProtoReflect.Descriptor instead.
+func (*ModelThinking) Descriptor() ([]byte, []int) {
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ModelThinking) GetWhen() ModelThinking_When {
+	if x != nil {
+		return x.When
+	}
+	return ModelThinking_WHEN_UNSPECIFIED
+}
+
+func (x *ModelThinking) GetEfforts() []string {
+	if x != nil {
+		return x.Efforts
+	}
+	return nil
+}
+
+func (x *ModelThinking) GetMinBudgetTokens() int64 {
+	if x != nil && x.MinBudgetTokens != nil {
+		return *x.MinBudgetTokens
+	}
+	return 0
+}
+
+func (x *ModelThinking) GetMaxBudgetTokens() int64 {
+	if x != nil && x.MaxBudgetTokens != nil {
+		return *x.MaxBudgetTokens
+	}
+	return 0
+}
+
+// ModelPrice is what requests to a model cost by the vendor's standard terms, in nano-dollars: 1,000,000,000 is a
+// dollar. Of a model whose price depends on the size of the input, it is that of small ones.
+type ModelPrice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A million tokens of input.
+	InputNanoDollars int64 `protobuf:"varint,1,opt,name=input_nano_dollars,json=inputNanoDollars,proto3" json:"input_nano_dollars,omitempty"`
+	// A million tokens of output.
+	OutputNanoDollars int64 `protobuf:"varint,2,opt,name=output_nano_dollars,json=outputNanoDollars,proto3" json:"output_nano_dollars,omitempty"`
+	// A million tokens of input that are read from a prompt cache.
+	CacheReadNanoDollars int64 `protobuf:"varint,3,opt,name=cache_read_nano_dollars,json=cacheReadNanoDollars,proto3" json:"cache_read_nano_dollars,omitempty"`
+	// A million tokens of input that are written to a prompt cache.
+	CacheWriteNanoDollars int64 `protobuf:"varint,4,opt,name=cache_write_nano_dollars,json=cacheWriteNanoDollars,proto3" json:"cache_write_nano_dollars,omitempty"`
+	// An image that is made; absent for a model whose images have no price of their own.
+	ImageNanoDollars *int64 `protobuf:"varint,5,opt,name=image_nano_dollars,json=imageNanoDollars,proto3,oneof" json:"image_nano_dollars,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ModelPrice) Reset() {
+	*x = ModelPrice{}
+	mi := &file_genway_v1_model_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelPrice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelPrice) ProtoMessage() {}
+
+func (x *ModelPrice) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_model_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelPrice.ProtoReflect.Descriptor instead.
+func (*ModelPrice) Descriptor() ([]byte, []int) {
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ModelPrice) GetInputNanoDollars() int64 {
+	if x != nil {
+		return x.InputNanoDollars
+	}
+	return 0
+}
+
+func (x *ModelPrice) GetOutputNanoDollars() int64 {
+	if x != nil {
+		return x.OutputNanoDollars
+	}
+	return 0
+}
+
+func (x *ModelPrice) GetCacheReadNanoDollars() int64 {
+	if x != nil {
+		return x.CacheReadNanoDollars
+	}
+	return 0
+}
+
+func (x *ModelPrice) GetCacheWriteNanoDollars() int64 {
+	if x != nil {
+		return x.CacheWriteNanoDollars
+	}
+	return 0
+}
+
+func (x *ModelPrice) GetImageNanoDollars() int64 {
+	if x != nil && x.ImageNanoDollars != nil {
+		return *x.ImageNanoDollars
+	}
+	return 0
+}
+
 // ListModelsRequest asks for the models the caller's key may use.
 type ListModelsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -154,7 +509,7 @@ type ListModelsRequest struct {
 
 func (x *ListModelsRequest) Reset() {
 	*x = ListModelsRequest{}
-	mi := &file_genway_v1_model_proto_msgTypes[1]
+	mi := &file_genway_v1_model_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -166,7 +521,7 @@ func (x *ListModelsRequest) String() string {
 func (*ListModelsRequest) ProtoMessage() {}
 
 func (x *ListModelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_model_proto_msgTypes[1]
+	mi := &file_genway_v1_model_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -179,7 +534,7 @@ func (x *ListModelsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListModelsRequest.ProtoReflect.Descriptor instead.
 func (*ListModelsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_model_proto_rawDescGZIP(), []int{1}
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListModelsRequest) GetPageSize() int32 {
@@ -209,7 +564,7 @@ type ListModelsResponse struct {
 
 func (x *ListModelsResponse) Reset() {
 	*x = ListModelsResponse{}
-	mi := &file_genway_v1_model_proto_msgTypes[2]
+	mi := &file_genway_v1_model_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -221,7 +576,7 @@ func (x *ListModelsResponse) String() string {
 func (*ListModelsResponse) ProtoMessage() {}
 
 func (x *ListModelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_model_proto_msgTypes[2]
+	mi := &file_genway_v1_model_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -234,7 +589,7 @@ func (x *ListModelsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListModelsResponse.ProtoReflect.Descriptor instead.
 func (*ListModelsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_model_proto_rawDescGZIP(), []int{2}
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListModelsResponse) GetModels() []*Model {
@@ -262,7 +617,7 @@ type GetModelRequest struct {
 
 func (x *GetModelRequest) Reset() {
 	*x = GetModelRequest{}
-	mi := &file_genway_v1_model_proto_msgTypes[3]
+	mi := &file_genway_v1_model_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -274,7 +629,7 @@ func (x *GetModelRequest) String() string {
 func (*GetModelRequest) ProtoMessage() {}
 
 func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_model_proto_msgTypes[3]
+	mi := &file_genway_v1_model_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -287,7 +642,7 @@ func (x *GetModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelRequest.ProtoReflect.Descriptor instead.
 func (*GetModelRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_model_proto_rawDescGZIP(), []int{3}
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetModelRequest) GetName() string {
@@ -308,7 +663,7 @@ type GetModelResponse struct {
 
 func (x *GetModelResponse) Reset() {
 	*x = GetModelResponse{}
-	mi := &file_genway_v1_model_proto_msgTypes[4]
+	mi := &file_genway_v1_model_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +675,7 @@ func (x *GetModelResponse) String() string {
 func (*GetModelResponse) ProtoMessage() {}
 
 func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_model_proto_msgTypes[4]
+	mi := &file_genway_v1_model_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +688,7 @@ func (x *GetModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetModelResponse.ProtoReflect.Descriptor instead.
 func (*GetModelResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_model_proto_rawDescGZIP(), []int{4}
+	return file_genway_v1_model_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetModelResponse) GetModel() *Model {
@@ -347,7 +702,7 @@ var File_genway_v1_model_proto protoreflect.FileDescriptor
 
 const file_genway_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x03\n" +
+	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa0\a\n" +
 	"\x05Model\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x03R\vdisplayName\x12\x1e\n" +
@@ -358,9 +713,45 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"\x12output_token_limit\x18\x06 \x01(\x03B\x03\xe0A\x03H\x01R\x10outputTokenLimit\x88\x01\x01\x12*\n" +
 	"\x0egenerates_text\x18\a \x01(\bB\x03\xe0A\x03R\rgeneratesText\x12.\n" +
 	"\x10generates_images\x18\b \x01(\bB\x03\xe0A\x03R\x0fgeneratesImages\x12%\n" +
-	"\vdescription\x18\t \x01(\tB\x03\xe0A\x03R\vdescriptionB\x14\n" +
+	"\vdescription\x18\t \x01(\tB\x03\xe0A\x03R\vdescription\x120\n" +
+	"\x06inputs\x18\n" +
+	" \x03(\x0e2\x13.genway.v1.ModalityB\x03\xe0A\x03R\x06inputs\x122\n" +
+	"\aoutputs\x18\v \x03(\x0e2\x13.genway.v1.ModalityB\x03\xe0A\x03R\aoutputs\x128\n" +
+	"\x13context_token_limit\x18\f \x01(\x03B\x03\xe0A\x03H\x02R\x11contextTokenLimit\x88\x01\x01\x12)\n" +
+	"\vtakes_tools\x18\r \x01(\bB\x03\xe0A\x03H\x03R\n" +
+	"takesTools\x88\x01\x01\x124\n" +
+	"\x11takes_json_schema\x18\x0e \x01(\bB\x03\xe0A\x03H\x04R\x0ftakesJsonSchema\x88\x01\x01\x129\n" +
+	"\bthinking\x18\x0f \x01(\v2\x18.genway.v1.ModelThinkingB\x03\xe0A\x03R\bthinking\x12*\n" +
+	"\x0erefused_fields\x18\x10 \x03(\tB\x03\xe0A\x03R\rrefusedFields\x120\n" +
+	"\x05price\x18\x11 \x01(\v2\x15.genway.v1.ModelPriceB\x03\xe0A\x03R\x05priceB\x14\n" +
 	"\x12_input_token_limitB\x15\n" +
-	"\x13_output_token_limit\"Y\n" +
+	"\x13_output_token_limitB\x16\n" +
+	"\x14_context_token_limitB\x0e\n" +
+	"\f_takes_toolsB\x14\n" +
+	"\x12_takes_json_schema\"\xdf\x02\n" +
+	"\rModelThinking\x126\n" +
+	"\x04when\x18\x01 \x01(\x0e2\x1d.genway.v1.ModelThinking.WhenB\x03\xe0A\x03R\x04when\x12\x1d\n" +
+	"\aefforts\x18\x02 \x03(\tB\x03\xe0A\x03R\aefforts\x124\n" +
+	"\x11min_budget_tokens\x18\x03 \x01(\x03B\x03\xe0A\x03H\x00R\x0fminBudgetTokens\x88\x01\x01\x124\n" +
+	"\x11max_budget_tokens\x18\x04 \x01(\x03B\x03\xe0A\x03H\x01R\x0fmaxBudgetTokens\x88\x01\x01\"_\n" +
+	"\x04When\x12\x14\n" +
+	"\x10WHEN_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"WHEN_NEVER\x10\x01\x12\x0e\n" +
+	"\n" +
+	"WHEN_ASKED\x10\x02\x12\x10\n" +
+	"\fWHEN_DEFAULT\x10\x03\x12\x0f\n" +
+	"\vWHEN_ALWAYS\x10\x04B\x14\n" +
+	"\x12_min_budget_tokensB\x14\n" +
+	"\x12_max_budget_tokens\"\xbd\x02\n" +
+	"\n" +
+	"ModelPrice\x121\n" +
+	"\x12input_nano_dollars\x18\x01 \x01(\x03B\x03\xe0A\x03R\x10inputNanoDollars\x123\n" +
+	"\x13output_nano_dollars\x18\x02 \x01(\x03B\x03\xe0A\x03R\x11outputNanoDollars\x12:\n" +
+	"\x17cache_read_nano_dollars\x18\x03 \x01(\x03B\x03\xe0A\x03R\x14cacheReadNanoDollars\x12<\n" +
+	"\x18cache_write_nano_dollars\x18\x04 \x01(\x03B\x03\xe0A\x03R\x15cacheWriteNanoDollars\x126\n" +
+	"\x12image_nano_dollars\x18\x05 \x01(\x03B\x03\xe0A\x03H\x00R\x10imageNanoDollars\x88\x01\x01B\x15\n" +
+	"\x13_image_nano_dollars\"Y\n" +
 	"\x11ListModelsRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
@@ -371,7 +762,14 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"\x0fGetModelRequest\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"?\n" +
 	"\x10GetModelResponse\x12+\n" +
-	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x05modelB\x91\x01\n" +
+	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x05model*\x8a\x01\n" +
+	"\bModality\x12\x18\n" +
+	"\x14MODALITY_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rMODALITY_TEXT\x10\x01\x12\x12\n" +
+	"\x0eMODALITY_IMAGE\x10\x02\x12\x12\n" +
+	"\x0eMODALITY_AUDIO\x10\x03\x12\x12\n" +
+	"\x0eMODALITY_VIDEO\x10\x04\x12\x15\n" +
+	"\x11MODALITY_DOCUMENT\x10\x05B\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"ModelProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
@@ -388,24 +786,34 @@ func file_genway_v1_model_proto_rawDescGZIP() []byte {
 	return file_genway_v1_model_proto_rawDescData
 }
 
-var file_genway_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_genway_v1_model_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_genway_v1_model_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_genway_v1_model_proto_goTypes = []any{
-	(*Model)(nil),                 // 0: genway.v1.Model
-	(*ListModelsRequest)(nil),     // 1: genway.v1.ListModelsRequest
-	(*ListModelsResponse)(nil),    // 2: genway.v1.ListModelsResponse
-	(*GetModelRequest)(nil),       // 3: genway.v1.GetModelRequest
-	(*GetModelResponse)(nil),      // 4: genway.v1.GetModelResponse
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(Modality)(0),                 // 0: genway.v1.Modality
+	(ModelThinking_When)(0),       // 1: genway.v1.ModelThinking.When
+	(*Model)(nil),                 // 2: genway.v1.Model
+	(*ModelThinking)(nil),         // 3: genway.v1.ModelThinking
+	(*ModelPrice)(nil),            // 4: genway.v1.ModelPrice
+	(*ListModelsRequest)(nil),     // 5: genway.v1.ListModelsRequest
+	(*ListModelsResponse)(nil),    // 6: genway.v1.ListModelsResponse
+	(*GetModelRequest)(nil),       // 7: genway.v1.GetModelRequest
+	(*GetModelResponse)(nil),      // 8: genway.v1.GetModelResponse
+	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
 }
 var file_genway_v1_model_proto_depIdxs = []int32{
-	5, // 0: genway.v1.Model.create_time:type_name -> google.protobuf.Timestamp
-	0, // 1: genway.v1.ListModelsResponse.models:type_name -> genway.v1.Model
-	0, // 2: genway.v1.GetModelResponse.model:type_name -> genway.v1.Model
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	9, // 0: genway.v1.Model.create_time:type_name -> google.protobuf.Timestamp
+	0, // 1: genway.v1.Model.inputs:type_name -> genway.v1.Modality
+	0, // 2: genway.v1.Model.outputs:type_name -> genway.v1.Modality
+	3, // 3: genway.v1.Model.thinking:type_name -> genway.v1.ModelThinking
+	4, // 4: genway.v1.Model.price:type_name -> genway.v1.ModelPrice
+	1, // 5: genway.v1.ModelThinking.when:type_name -> genway.v1.ModelThinking.When
+	2, // 6: genway.v1.ListModelsResponse.models:type_name -> genway.v1.Model
+	2, // 7: genway.v1.GetModelResponse.model:type_name -> genway.v1.Model
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_model_proto_init() }
@@ -414,18 +822,21 @@ func file_genway_v1_model_proto_init() {
 		return
 	}
 	file_genway_v1_model_proto_msgTypes[0].OneofWrappers = []any{}
+	file_genway_v1_model_proto_msgTypes[1].OneofWrappers = []any{}
+	file_genway_v1_model_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_model_proto_rawDesc), len(file_genway_v1_model_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   5,
+			NumEnums:      2,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_genway_v1_model_proto_goTypes,
 		DependencyIndexes: file_genway_v1_model_proto_depIdxs,
+		EnumInfos:         file_genway_v1_model_proto_enumTypes,
 		MessageInfos:      file_genway_v1_model_proto_msgTypes,
 	}.Build()
 	File_genway_v1_model_proto = out.File
