@@ -89,7 +89,7 @@ func connectWithKey(c *call) error {
 		return errNotPlain
 	}
 	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{
-		Group: groupOf(c.r.PostFormValue("group")), Settings: &adminv1.KeySettings{Name: strings.TrimSpace(c.r.PostFormValue("name"))},
+		Groups: groupsOf([]string{c.r.PostFormValue("group")}), Settings: &adminv1.KeySettings{Name: strings.TrimSpace(c.r.PostFormValue("name"))},
 	})
 	if err != nil {
 		return err

@@ -150,8 +150,8 @@ func importRow(head, cells []string) (*adminv1.CreateKeyRequest, error) {
 	for i, name := range head {
 		of[name] = strings.TrimSpace(cells[i])
 	}
-	group, additional := groupsOf(strings.Split(of["group"], ","))
-	if group == adminv1.Group_GROUP_UNSPECIFIED || slices.Contains(additional, adminv1.Group_GROUP_UNSPECIFIED) {
+	groups := groupsOf(strings.Split(of["group"], ","))
+	if slices.Contains(groups, adminv1.Group_GROUP_UNSPECIFIED) {
 		return nil, fmt.Errorf("group: %s is no group", quoted(of["group"]))
 	}
 	for name, none := range map[string]string{"expire_time": "never", "budget_day": "none", "budget_month": "none"} {
@@ -182,7 +182,7 @@ func importRow(head, cells []string) (*adminv1.CreateKeyRequest, error) {
 		}
 		with.Labels[name] = strings.TrimSpace(value)
 	}
-	return &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: with}, nil
+	return &adminv1.CreateKeyRequest{Groups: groups, Settings: with}, nil
 }
 
 // oneOf translates one of some texts, in any case.

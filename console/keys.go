@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,16 +35,12 @@ var groups = sync.OnceValue(func() (list []keyGroup) {
 	return list
 })
 
-// groupsOf returns the groups of those names, the first and the others, as requests have them; none for a name of no group.
-func groupsOf(values []string) (group adminv1.Group, additional []adminv1.Group) {
-	for i, value := range values {
-		if of := groupOf(strings.TrimSpace(value)); i == 0 {
-			group = of
-		} else {
-			additional = append(additional, of)
-		}
+// groupsOf returns the groups of those names; unspecified for a name of no group.
+func groupsOf(values []string) (list []adminv1.Group) {
+	for _, value := range values {
+		list = append(list, groupOf(strings.TrimSpace(value)))
 	}
-	return group, additional
+	return list
 }
 
 func groupOf(value string) adminv1.Group {
@@ -57,11 +54,11 @@ func groupOf(value string) adminv1.Group {
 
 // groupNames are the names of the groups that a key serves, as commands take them.
 func groupNames(key *adminv1.Key) string {
-	text := groupName(key.GetGroup())
-	for _, group := range key.GetAdditionalGroups() {
-		text += "," + groupName(group)
+	var names []string
+	for _, group := range key.GetGroups() {
+		names = append(names, groupName(group))
 	}
-	return text
+	return strings.Join(names, ",")
 }
 
 // groupName is the group's name in commands.
@@ -178,8 +175,7 @@ func createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	group, additional := groupsOf(c.r.PostForm["group"])
-	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: with})
+	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Groups: groupsOf(c.r.PostForm["group"]), Settings: with})
 	if err != nil {
 		return err
 	}
@@ -254,7 +250,7 @@ func formOf(key *adminv1.Key) keyForm {
 	s := key.GetSettings()
 	f := keyForm{
 		Name: s.GetName(), Owner: s.GetOwner(), Models: strings.Join(s.GetModels(), ", "), Addresses: strings.Join(s.GetAddresses(), ", "),
-		Strict: s.GetStrict(), Batch: s.GetPriority() == adminv1.Priority_PRIORITY_BATCH, ReadOnly: s.GetReadOnly(), Admin: key.GetGroup() == adminv1.Group_GROUP_ADMIN,
+		Strict: s.GetStrict(), Batch: s.GetPriority() == adminv1.Priority_PRIORITY_BATCH, ReadOnly: s.GetReadOnly(), Admin: slices.Contains(key.GetGroups(), adminv1.Group_GROUP_ADMIN),
 	}
 	for _, figure := range figures() {
 		name, value := string(figure.Name()), ""

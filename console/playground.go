@@ -218,7 +218,7 @@ func (c *call) keyFor(pasted, group string) (string, error) {
 		return known.raw, nil
 	}
 	end := now.Add(runKeyGood)
-	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Group: groupOf(group), Settings: &adminv1.KeySettings{
+	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Groups: groupsOf([]string{group}), Settings: &adminv1.KeySettings{
 		Owner: c.session.GetSettings().GetOwner(), Labels: map[string]string{playgroundLabel: c.session.GetId()}, ExpireTime: timestamppb.New(end),
 	}})
 	if err != nil {

@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
 	newKey := func(name string, group adminv1.Group) string {
-		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: group, Settings: &adminv1.KeySettings{Name: name}})
+		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{group}, Settings: &adminv1.KeySettings{Name: name}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestErrors(t *testing.T) {
 	owner := &fieldmaskpb.FieldMask{Paths: []string{"owner"}}
 	chat := adminv1.Group_GROUP_CHAT
 	create := func(s *adminv1.KeySettings) error {
-		_, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, Settings: s})
+		_, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{chat}, Settings: s})
 		return err
 	}
 	last := func(_ any, err error) error { return err }
@@ -180,8 +180,8 @@ func TestErrors(t *testing.T) {
 		reason string
 		fields []string
 	}{
-		{"no group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"group"}},
-		{"unknown group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: 77})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"group"}},
+		{"no group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"groups"}},
+		{"unknown group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{77}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"groups[0]"}},
 		{"several members", create(&adminv1.KeySettings{Name: "key_1", Owner: " ", Models: []string{"a", ""}, Limits: &adminv1.Limits{Concurrent: -1}}),
 			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name", "settings.owner", "settings.models[1]", "settings.limits.concurrent"}},
 		{"a name that is taken", create(&adminv1.KeySettings{Name: "twin"}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name"}},
@@ -192,11 +192,11 @@ func TestErrors(t *testing.T) {
 		{"no time", create(&adminv1.KeySettings{ExpireTime: &timestamppb.Timestamp{Nanos: -1}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
 		{"past", create(&adminv1.KeySettings{ExpireTime: timestamppb.New(time.Unix(1, 0))}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
 		{"budget's period", create(&adminv1.KeySettings{Limits: &adminv1.Limits{Budgets: []*adminv1.Budget{{NanoDollars: 1}}}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.limits.budgets[0].period"}},
-		{"import", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: chat}, {Group: chat, Settings: &adminv1.KeySettings{Owner: " "}}}})),
+		{"import", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Groups: []adminv1.Group{chat}}, {Groups: []adminv1.Group{chat}, Settings: &adminv1.KeySettings{Owner: " "}}}})),
 			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys[1].settings.owner"}},
-		{"import of no group", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: chat}, {}}})),
-			codes.InvalidArgument, fault.ReasonMissingMember, []string{"keys[1].group"}},
-		{"import of too many", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: slices.Repeat([]*adminv1.CreateKeyRequest{{Group: chat}}, 1001)})),
+		{"import of no group", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Groups: []adminv1.Group{chat}}, {}}})),
+			codes.InvalidArgument, fault.ReasonMissingMember, []string{"keys[1].groups"}},
+		{"import of too many", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: slices.Repeat([]*adminv1.CreateKeyRequest{{Groups: []adminv1.Group{chat}}}, 1001)})),
 			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys"}},
 		{"no key", last(f.GetKey(ctx, &adminv1.GetKeyRequest{})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"key"}},
 		{"unknown key", last(f.GetKey(ctx, &adminv1.GetKeyRequest{Key: "nobody"})), codes.NotFound, admin.ReasonKeyNotFound, nil},
@@ -211,13 +211,12 @@ func TestErrors(t *testing.T) {
 		{"no duration", last(f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: f.rootID, Grace: &durationpb.Duration{Seconds: 1, Nanos: -1}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"grace"}},
 		{"page size", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{PageSize: 1001})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_size"}},
 		{"page token", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{PageToken: "nobody"})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_token"}},
-		{"an unknown additional group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, AdditionalGroups: []adminv1.Group{2, 77}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"additional_groups[1]"}},
-		{"an unspecified additional group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, AdditionalGroups: []adminv1.Group{0}})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"additional_groups[0]"}},
-		{"a group twice", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, AdditionalGroups: []adminv1.Group{chat}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"additional_groups"}},
-		{"admin with another group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, AdditionalGroups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"additional_groups"}},
-		{"only additional groups", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{AdditionalGroups: []adminv1.Group{chat}})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"group"}},
-		{"import of a group twice", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: chat}, {Group: chat, AdditionalGroups: []adminv1.Group{2, 2}}}})),
-			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys[1].additional_groups"}},
+		{"an unknown group among several", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{chat, 2, 77}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"groups[2]"}},
+		{"an unspecified group among several", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{chat, 0}})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"groups[1]"}},
+		{"a group twice", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{chat, chat}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"groups"}},
+		{"admin with another group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{chat, adminv1.Group_GROUP_ADMIN}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"groups"}},
+		{"import of a group twice", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Groups: []adminv1.Group{chat}}, {Groups: []adminv1.Group{chat, 2, 2}}}})),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys[1].groups"}},
 		{"list by group", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{Group: 77})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"group"}},
 		{"audit's page size", last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{PageSize: -1})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_size"}},
 		{"audit's page token", last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{PageToken: "x"})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_token"}},
@@ -317,7 +316,7 @@ func TestDrawnKeys(t *testing.T) {
 		}
 	}
 	one, raw := draw()
-	create := &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, KeyId: one.ID, SecretSha256: one.Secret[:]}
+	create := &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, KeyId: one.ID, SecretSha256: one.Secret[:]}
 	made, err := f.CreateKey(ctx, create)
 	if err != nil || made.GetRawKey() != "" || made.GetKey().GetId() != one.ID {
 		t.Fatalf("%v, %v", made, err)
@@ -329,7 +328,7 @@ func TestDrawnKeys(t *testing.T) {
 	}
 	good(rotatedRaw, one.ID)
 	many, manyRaw := draw()
-	imported, err := f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: adminv1.Group_GROUP_CHAT}, {Group: adminv1.Group_GROUP_CHAT, KeyId: many.ID, SecretSha256: many.Secret[:]}}})
+	imported, err := f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}}, {Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, KeyId: many.ID, SecretSha256: many.Secret[:]}}})
 	if err != nil || imported.GetKeys()[0].GetRawKey() == "" || imported.GetKeys()[1].GetRawKey() != "" {
 		t.Errorf("%v, %v", imported, err)
 	}
@@ -345,7 +344,7 @@ func TestDrawnKeys(t *testing.T) {
 		"an id with a zero byte": {"key_0123456789a\x00", other.Secret[:]}, "an id with more": {other.ID + "x", other.Secret[:]}, "an id of foreign letters": {"key_0123456789äb", other.Secret[:]},
 		"a key as the id": {rotatedRaw, other.Secret[:]},
 	} {
-		request := &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, KeyId: c.id, SecretSha256: c.secret}
+		request := &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, KeyId: c.id, SecretSha256: c.secret}
 		_, created := f.CreateKey(ctx, request)
 		_, imported := f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{request}})
 		for how, err := range map[string]error{"created": created, "imported": imported} {

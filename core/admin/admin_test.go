@@ -50,7 +50,7 @@ func setFigure(s *adminv1.KeySettings, kind limit.Kind, figure int64) {
 func TestKeys(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
-	created, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: full()})
+	created, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: full()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%q: %v", created.GetRawKey(), err)
 	}
 	want := &adminv1.Key{
-		Id: created.GetKey().GetId(), Group: adminv1.Group_GROUP_CHAT, Settings: full(), State: adminv1.KeyState_KEY_STATE_LIVE,
+		Id: created.GetKey().GetId(), Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: full(), State: adminv1.KeyState_KEY_STATE_LIVE,
 		CreateTime: created.GetKey().GetCreateTime(), Secrets: []*adminv1.Secret{{CreateTime: created.GetKey().GetCreateTime()}},
 	}
 	same := func(when string, got *adminv1.Key) {
@@ -134,7 +134,7 @@ func TestUpdateKey(t *testing.T) {
 		paths["limits."+kind.Name] = func(s *adminv1.KeySettings) { setFigure(s, kind, 0) }
 	}
 	for path, empty := range paths {
-		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: full()})
+		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: full()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestListKeys(t *testing.T) {
 	var want []string
 	for i := range 5 {
 		owner := []string{"ada", "bob"}[i%2]
-		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Owner: owner}})
+		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: &adminv1.KeySettings{Owner: owner}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestImportKeys(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
 	req := &adminv1.ImportKeysRequest{ValidateOnly: true, Keys: []*adminv1.CreateKeyRequest{
-		{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Name: "one"}}, {Group: adminv1.Group_GROUP_MESSAGES},
+		{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: &adminv1.KeySettings{Name: "one"}}, {Groups: []adminv1.Group{adminv1.Group_GROUP_MESSAGES}},
 	}}
 	resp, err := f.ImportKeys(ctx, req)
 	if err != nil || len(resp.GetKeys()) != 2 || resp.GetKeys()[0].GetRawKey() != "" || resp.GetKeys()[0].GetKey().GetId() != "" {
@@ -235,7 +235,7 @@ func TestAudit(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
 	for range 3 {
-		if _, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT}); err != nil {
+		if _, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -346,7 +346,7 @@ func TestGetUsage(t *testing.T) {
 func TestRawKeysAreNowhere(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
-	created, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: full()})
+	created, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: full()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestRawKeysAreNowhere(t *testing.T) {
 		for _, member := range []*adminv1.KeySettings{
 			{Name: ref}, {Owner: ref}, {Labels: map[string]string{ref: ""}}, {Labels: map[string]string{"a": ref}}, {Models: []string{ref}}, {Addresses: []string{ref}}, {Certificates: []string{ref}}, {Certificates: []string{"dns:" + ref}},
 		} {
-			note(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: proto.CloneOf(member)}))
+			note(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}, Settings: proto.CloneOf(member)}))
 		}
 		note(f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: ref}))
 		note(f.ListKeys(ctx, &adminv1.ListKeysRequest{PageToken: ref}))

@@ -67,7 +67,7 @@ func (f *fixture) actions(t *testing.T, subject string) (list []string) {
 func TestGetCapture(t *testing.T) {
 	f := serve(t)
 	f.capture(t, 8, "key_1", "the prompt\xff")
-	viewer, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: &adminv1.KeySettings{ReadOnly: true}})
+	viewer, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}, Settings: &adminv1.KeySettings{ReadOnly: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestReadCapturesIsGiven(t *testing.T) {
 	f := serve(t)
 	reader := f.reader(t, false)
 	settings := &adminv1.KeySettings{ReadCaptures: true}
-	create := &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: settings}
+	create := &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}, Settings: settings}
 	update := &adminv1.UpdateKeyRequest{Key: f.rootID, Settings: settings, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"read_captures"}}}
 	_, created := f.CreateKey(showing(t, f.root), create)
 	_, imported := f.ImportKeys(showing(t, f.root), &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{create}})
@@ -147,7 +147,7 @@ func TestReadCapturesIsGiven(t *testing.T) {
 	if _, err := f.UpdateKey(showing(t, f.root), rename); err != nil {
 		t.Errorf("a key that has the right is renamed by one that has it not: %v", err)
 	}
-	if _, err := f.CreateKey(showing(t, reader), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: settings}); status.Code(err) != codes.InvalidArgument {
+	if _, err := f.CreateKey(showing(t, reader), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: settings}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a key of chat: %v", err)
 	}
 	for name, key := range map[string]string{"rotate": made.GetKey().GetId(), "rotate a session": session(t, f, reader, &adminv1.CreateSessionRequest{}).GetKey().GetId()} {
@@ -254,7 +254,7 @@ func TestCaptureRule(t *testing.T) {
 	f := serve(t)
 	soon := timestamppb.New(time.Now().Add(time.Hour).Truncate(time.Microsecond))
 	good := &adminv1.CaptureRule{Share: new(0.25), MaxBytes: 1000, Redact: []string{"content", "/a/*"}, Until: soon}
-	made, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Capture: good}})
+	made, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: &adminv1.KeySettings{Capture: good}})
 	if err != nil || !proto.Equal(made.GetKey().GetSettings().GetCapture(), good) {
 		t.Fatalf("%v, %v", made, err)
 	}
@@ -278,7 +278,7 @@ func TestCaptureRule(t *testing.T) {
 			t.Errorf("%s: %v %v", name, err, detail(t, err))
 		}
 	}
-	if _, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: &adminv1.KeySettings{Capture: good}}); status.Code(err) != codes.InvalidArgument {
+	if _, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}, Settings: &adminv1.KeySettings{Capture: good}}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("an admin key: %v", err)
 	}
 	off, err := f.UpdateKey(showing(t, f.root), &adminv1.UpdateKeyRequest{Key: made.GetKey().GetId(), Settings: &adminv1.KeySettings{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"capture"}}})
@@ -298,7 +298,7 @@ func TestListCaptureRules(t *testing.T) {
 		if name != "none" {
 			with.Capture = rule
 		}
-		made, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: with})
+		made, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: with})
 		if err != nil {
 			t.Fatal(err)
 		}

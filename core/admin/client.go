@@ -172,8 +172,7 @@ func (c Client) Revoke(ctx context.Context, ref string) (keys.Key, error) {
 }
 
 func createRequest(params keys.CreateParams) *adminv1.CreateKeyRequest {
-	group, additional := groupValues(params.Group)
-	return &adminv1.CreateKeyRequest{Group: group, AdditionalGroups: additional, Settings: settingsMessage(params.Settings), KeyId: params.Drawn.ID, SecretSha256: digestBytes(params.Drawn.Secret)}
+	return &adminv1.CreateKeyRequest{Groups: groupValues(params.Group), Settings: settingsMessage(params.Settings), KeyId: params.Drawn.ID, SecretSha256: digestBytes(params.Drawn.Secret)}
 }
 
 // digestBytes is a digest as the contract has it; nil for the zero one.
@@ -191,9 +190,9 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 		return "", keys.Key{}, fmt.Errorf("the server's answer: %w", err)
 	}
 	key := keys.Key{ID: m.GetId(), Settings: with, CreateTime: m.GetCreateTime().AsTime()}
-	list := []keys.Group{groups[m.GetGroup()]}
-	for _, additional := range m.GetAdditionalGroups() {
-		list = append(list, groups[additional])
+	var list []keys.Group
+	for _, group := range m.GetGroups() {
+		list = append(list, groups[group])
 	}
 	if key.Group, err = keys.Join(list...); err != nil {
 		return "", keys.Key{}, fmt.Errorf("the server's answer: %w", err)

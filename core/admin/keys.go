@@ -270,34 +270,30 @@ func group(g adminv1.Group, param string) (keys.Group, error) {
 
 // groupsOf returns the group of a new key, of one or several, at a path.
 func groupsOf(req *adminv1.CreateKeyRequest, at string) (keys.Group, error) {
-	of, err := group(req.GetGroup(), at+"group")
-	if err != nil || len(req.GetAdditionalGroups()) == 0 {
-		return of, err
+	if len(req.GetGroups()) == 0 {
+		return "", fault.Missing(at + "groups")
 	}
-	list := []keys.Group{of}
-	for i, additional := range req.GetAdditionalGroups() {
-		one, err := group(additional, fmt.Sprintf("%sadditional_groups[%d]", at, i))
+	var list []keys.Group
+	for i, value := range req.GetGroups() {
+		one, err := group(value, fmt.Sprintf("%sgroups[%d]", at, i))
 		if err != nil {
 			return "", err
 		}
 		list = append(list, one)
 	}
-	if of, err = keys.Join(list...); err != nil {
-		return "", fault.Invalid(at+"additional_groups", "%sadditional_groups: %v", at, err)
+	of, err := keys.Join(list...)
+	if err != nil {
+		return "", fault.Invalid(at+"groups", "%sgroups: %v", at, err)
 	}
 	return of, nil
 }
 
-// groupValues returns a group as the contract has it: the first of its groups, and the others.
-func groupValues(of keys.Group) (group adminv1.Group, additional []adminv1.Group) {
-	for i, one := range of.Each() {
-		if value := inverse(groups, one); i == 0 {
-			group = value
-		} else {
-			additional = append(additional, value)
-		}
+// groupValues returns a group as the contract has it.
+func groupValues(of keys.Group) (list []adminv1.Group) {
+	for _, one := range of.Each() {
+		list = append(list, inverse(groups, one))
 	}
-	return group, additional
+	return list
 }
 
 // settings returns a request's settings, at param. What package keys checks
@@ -365,12 +361,12 @@ func figureField(m limit.Metric) protoreflect.FieldDescriptor {
 func keyMessage(key keys.Key, now time.Time) *adminv1.Key {
 	m := &adminv1.Key{
 		Id:         key.ID,
+		Groups:     groupValues(key.Group),
 		Settings:   settingsMessage(key.Settings),
 		CreateTime: timestamppb.New(key.CreateTime),
 		RevokeTime: timestamp(key.RevokeTime),
 		State:      adminv1.KeyState_KEY_STATE_LIVE,
 	}
-	m.Group, m.AdditionalGroups = groupValues(key.Group)
 	for _, secret := range key.Secrets {
 		m.Secrets = append(m.Secrets, &adminv1.Secret{CreateTime: timestamppb.New(secret.CreateTime), ExpireTime: timestamp(secret.ExpireTime)})
 	}

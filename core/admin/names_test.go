@@ -15,7 +15,7 @@ func TestKeyNames(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
 	const name = "nightly'); DROP TABLE keys; --"
-	made, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Name: name}})
+	made, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: &adminv1.KeySettings{Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestNewestOfAudit(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
 	for range 3 {
-		if _, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT}); err != nil {
+		if _, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}}); err != nil {
 			t.Fatal(err)
 		}
 	}

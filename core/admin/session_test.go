@@ -54,7 +54,7 @@ func TestSessions(t *testing.T) {
 	if _, err := f.EndSession(showing(t, f.root), &adminv1.EndSessionRequest{}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a key that is no session: %v", err)
 	}
-	other, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN})
+	other, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestALinkIsUsedOnce(t *testing.T) {
 // A read-only key reads, signs in and out, and changes nothing.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
-	viewer, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: &adminv1.KeySettings{ReadOnly: true}})
+	viewer, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_ADMIN}, Settings: &adminv1.KeySettings{ReadOnly: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestReadOnly(t *testing.T) {
 		ctx := showing(t, raw)
 		for name, call := range map[string]func(context.Context) error{
 			"CreateKey": func(ctx context.Context) error {
-				_, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT})
+				_, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}})
 				return err
 			},
 			"UpdateKey": func(ctx context.Context) error {
@@ -159,7 +159,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := f.EndSession(showing(t, in.GetRawKey()), &adminv1.EndSessionRequest{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{ReadOnly: true}}); status.Code(err) != codes.InvalidArgument {
+	if _, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}, Settings: &adminv1.KeySettings{ReadOnly: true}}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a read-only key that generates: %v", err)
 	}
 }

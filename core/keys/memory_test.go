@@ -101,9 +101,11 @@ func (m *memory) add(list []keys.Key, changes []audit.Change) error {
 }
 
 func nameTaken(list []keys.Key, key keys.Key) error {
-	for _, o := range list {
-		if key.RevokeTime == nil && o.ID != key.ID && slices.ContainsFunc(key.Group.Each(), o.Group.Has) && o.Name == key.Name && key.Name != "" && o.RevokeTime == nil {
-			return &keys.NameTakenError{Key: key.ID, By: o.ID}
+	for _, group := range key.Group.Each() {
+		for _, o := range list {
+			if key.RevokeTime == nil && o.ID != key.ID && o.Group.Has(group) && o.Name == key.Name && key.Name != "" && o.RevokeTime == nil {
+				return &keys.NameTakenError{Key: key.ID, By: o.ID}
+			}
 		}
 	}
 	return nil

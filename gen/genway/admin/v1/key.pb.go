@@ -260,8 +260,9 @@ type Key struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names the key in logs, rows and errors: key_ and 12 letters or digits.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The group that the key serves, or of several the first in the order of the values of Group.
-	Group Group `protobuf:"varint,2,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
+	// The groups that the key serves, in the order of the values of Group. All share the key's
+	// limits and budgets.
+	Groups []Group `protobuf:"varint,2,rep,packed,name=groups,proto3,enum=genway.admin.v1.Group" json:"groups,omitempty"`
 	// What an operator decides of the key.
 	Settings *KeySettings `protobuf:"bytes,3,opt,name=settings,proto3" json:"settings,omitempty"`
 	// When the key was made.
@@ -272,12 +273,9 @@ type Key struct {
 	// first.
 	Secrets []*Secret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// Whether the key is good at the time of the answer.
-	State KeyState `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
-	// The groups that the key serves besides group, in the order of the values of Group. All
-	// share the key's limits and budgets.
-	AdditionalGroups []Group `protobuf:"varint,8,rep,packed,name=additional_groups,json=additionalGroups,proto3,enum=genway.admin.v1.Group" json:"additional_groups,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	State         KeyState `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Key) Reset() {
@@ -317,11 +315,11 @@ func (x *Key) GetId() string {
 	return ""
 }
 
-func (x *Key) GetGroup() Group {
+func (x *Key) GetGroups() []Group {
 	if x != nil {
-		return x.Group
+		return x.Groups
 	}
-	return Group_GROUP_UNSPECIFIED
+	return nil
 }
 
 func (x *Key) GetSettings() *KeySettings {
@@ -357,13 +355,6 @@ func (x *Key) GetState() KeyState {
 		return x.State
 	}
 	return KeyState_KEY_STATE_UNSPECIFIED
-}
-
-func (x *Key) GetAdditionalGroups() []Group {
-	if x != nil {
-		return x.AdditionalGroups
-	}
-	return nil
 }
 
 // Secret is one way to show a key. No answer has it or its hash.
@@ -798,8 +789,9 @@ func (x *Budget) GetPeriod() Period {
 // CreateKeyRequest asks for a new key.
 type CreateKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required: a group that the key serves.
-	Group Group `protobuf:"varint,1,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
+	// The groups that the key serves: at least one, in any order, each once. Only GROUP_CHAT,
+	// GROUP_MESSAGES and GROUP_GENERATE_CONTENT can be combined.
+	Groups []Group `protobuf:"varint,1,rep,packed,name=groups,proto3,enum=genway.admin.v1.Group" json:"groups,omitempty"`
 	// Absent is all empty: a key of no name that may do what its groups may.
 	Settings *KeySettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
 	// The id of the key, key_ and 12 letters or digits, and the SHA-256 of its secret, gwk_ and the 36 characters behind
@@ -807,13 +799,9 @@ type CreateKeyRequest struct {
 	// secret that was not stored is lost. Absent: the service draws them.
 	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// The SHA-256 of the secret, of 32 bytes, together with key_id; empty otherwise.
-	SecretSha256 []byte `protobuf:"bytes,4,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
-	// The groups that the key serves besides group, in any order. Group and all of these are
-	// different, and of GROUP_CHAT, GROUP_MESSAGES and GROUP_GENERATE_CONTENT: no other group is
-	// combined.
-	AdditionalGroups []Group `protobuf:"varint,5,rep,packed,name=additional_groups,json=additionalGroups,proto3,enum=genway.admin.v1.Group" json:"additional_groups,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	SecretSha256  []byte `protobuf:"bytes,4,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateKeyRequest) Reset() {
@@ -846,11 +834,11 @@ func (*CreateKeyRequest) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *CreateKeyRequest) GetGroup() Group {
+func (x *CreateKeyRequest) GetGroups() []Group {
 	if x != nil {
-		return x.Group
+		return x.Groups
 	}
-	return Group_GROUP_UNSPECIFIED
+	return nil
 }
 
 func (x *CreateKeyRequest) GetSettings() *KeySettings {
@@ -870,13 +858,6 @@ func (x *CreateKeyRequest) GetKeyId() string {
 func (x *CreateKeyRequest) GetSecretSha256() []byte {
 	if x != nil {
 		return x.SecretSha256
-	}
-	return nil
-}
-
-func (x *CreateKeyRequest) GetAdditionalGroups() []Group {
-	if x != nil {
-		return x.AdditionalGroups
 	}
 	return nil
 }
@@ -1606,18 +1587,17 @@ var File_genway_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x03\n" +
+	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x80\x03\n" +
 	"\x03Key\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x121\n" +
-	"\x05group\x18\x02 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x03R\x05group\x12=\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x123\n" +
+	"\x06groups\x18\x02 \x03(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x03R\x06groups\x12=\n" +
 	"\bsettings\x18\x03 \x01(\v2\x1c.genway.admin.v1.KeySettingsB\x03\xe0A\x03R\bsettings\x12@\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vrevoke_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"revokeTime\x126\n" +
 	"\asecrets\x18\x06 \x03(\v2\x17.genway.admin.v1.SecretB\x03\xe0A\x03R\asecrets\x124\n" +
-	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\x12H\n" +
-	"\x11additional_groups\x18\b \x03(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x03R\x10additionalGroups\"\x8c\x01\n" +
+	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\"\x8c\x01\n" +
 	"\x06Secret\x12@\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
@@ -1657,13 +1637,12 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\abudgets\x18\x04 \x03(\v2\x17.genway.admin.v1.BudgetB\x03\xe0A\x01R\abudgets\"f\n" +
 	"\x06Budget\x12&\n" +
 	"\fnano_dollars\x18\x01 \x01(\x03B\x03\xe0A\x02R\vnanoDollars\x124\n" +
-	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodB\x03\xe0A\x02R\x06period\"\x94\x02\n" +
-	"\x10CreateKeyRequest\x121\n" +
-	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x02R\x05group\x12=\n" +
+	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodB\x03\xe0A\x02R\x06period\"\xcc\x01\n" +
+	"\x10CreateKeyRequest\x123\n" +
+	"\x06groups\x18\x01 \x03(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x02R\x06groups\x12=\n" +
 	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsB\x03\xe0A\x01R\bsettings\x12\x1a\n" +
 	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x01R\x05keyId\x12(\n" +
-	"\rsecret_sha256\x18\x04 \x01(\fB\x03\xe0A\x01R\fsecretSha256\x12H\n" +
-	"\x11additional_groups\x18\x05 \x03(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x01R\x10additionalGroups\"^\n" +
+	"\rsecret_sha256\x18\x04 \x01(\fB\x03\xe0A\x01R\fsecretSha256\"^\n" +
 	"\x11CreateKeyResponse\x12+\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\x12\x1c\n" +
 	"\araw_key\x18\x02 \x01(\tB\x03\xe0A\x03R\x06rawKey\"&\n" +
@@ -1774,43 +1753,41 @@ var file_genway_admin_v1_key_proto_goTypes = []any{
 	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
 }
 var file_genway_admin_v1_key_proto_depIdxs = []int32{
-	0,  // 0: genway.admin.v1.Key.group:type_name -> genway.admin.v1.Group
+	0,  // 0: genway.admin.v1.Key.groups:type_name -> genway.admin.v1.Group
 	6,  // 1: genway.admin.v1.Key.settings:type_name -> genway.admin.v1.KeySettings
 	25, // 2: genway.admin.v1.Key.create_time:type_name -> google.protobuf.Timestamp
 	25, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
 	5,  // 4: genway.admin.v1.Key.secrets:type_name -> genway.admin.v1.Secret
 	1,  // 5: genway.admin.v1.Key.state:type_name -> genway.admin.v1.KeyState
-	0,  // 6: genway.admin.v1.Key.additional_groups:type_name -> genway.admin.v1.Group
-	25, // 7: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
-	25, // 8: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
-	24, // 9: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
-	25, // 10: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
-	8,  // 11: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
-	2,  // 12: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
-	7,  // 13: genway.admin.v1.KeySettings.capture:type_name -> genway.admin.v1.CaptureRule
-	25, // 14: genway.admin.v1.CaptureRule.until:type_name -> google.protobuf.Timestamp
-	9,  // 15: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
-	3,  // 16: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
-	0,  // 17: genway.admin.v1.CreateKeyRequest.group:type_name -> genway.admin.v1.Group
-	6,  // 18: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	0,  // 19: genway.admin.v1.CreateKeyRequest.additional_groups:type_name -> genway.admin.v1.Group
-	4,  // 20: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 21: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
-	0,  // 22: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
-	4,  // 23: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
-	6,  // 24: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	26, // 25: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 26: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
-	27, // 27: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
-	4,  // 28: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 29: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
-	10, // 30: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
-	11, // 31: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	25, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
+	25, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
+	24, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
+	25, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
+	8,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
+	2,  // 11: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
+	7,  // 12: genway.admin.v1.KeySettings.capture:type_name -> genway.admin.v1.CaptureRule
+	25, // 13: genway.admin.v1.CaptureRule.until:type_name -> google.protobuf.Timestamp
+	9,  // 14: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
+	3,  // 15: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
+	0,  // 16: genway.admin.v1.CreateKeyRequest.groups:type_name -> genway.admin.v1.Group
+	6,  // 17: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	4,  // 18: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 19: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
+	0,  // 20: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
+	4,  // 21: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
+	6,  // 22: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	26, // 23: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 24: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
+	27, // 25: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	4,  // 26: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 27: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
+	10, // 28: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
+	11, // 29: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_key_proto_init() }
