@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,4 +165,43 @@ func TestBudgetNeedsPrices(t *testing.T) {
 		t.Errorf("it changed %s", list)
 	}
 	must(t, dir, "keys", "update", "rich", "--budget-day=none", "--config", filepath.Join(dir, "some.yaml"), "--store", filepath.Join(dir, "genway.db"))
+}
+
+// Another gateway's configuration becomes one that is good; what becomes of each setting is apart from it.
+func TestImportConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "litellm.yaml")
+	write(t, file, "model_list:\n  - model_name: gpt\n    litellm_params: {model: openai/gpt-5.2, api_key: os.environ/OPENAI_API_KEY}\n")
+	run := func(args ...string) (string, error) {
+		command, err := program().Parse(append([]string{"import", "litellm"}, args...))
+		if err != nil {
+			return "", err
+		}
+		var out strings.Builder
+		err = command.Run(t.Context(), &out)
+		return out.String(), err
+	}
+	made, err := run(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "genway.yaml"), made)
+	command, err := program().Parse([]string{"config", "check", "--no-env", "--strict", filepath.Join(dir, "genway.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Run(t.Context(), io.Discard); err != nil {
+		t.Errorf("%v\n%s", err, made)
+	}
+	if said, err := run(file, "--dry-run"); err != nil || !strings.HasPrefix(said, file+":2:5: exact: model_list[0].model_name: ") || strings.Contains(said, "upstreams:") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	write(t, file, "model_list:\n  - model_name: e\n    litellm_params: {model: nobody/e}\n")
+	if made, err := run(file); err == nil || made != "" {
+		t.Errorf("%v\n%s", err, made)
+	}
+	write(t, file, "routes: []\n")
+	if _, err := run(file, "--dry-run"); err == nil || !strings.Contains(err.Error(), "not a configuration of LiteLLM") {
+		t.Error(err)
+	}
 }

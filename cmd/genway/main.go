@@ -22,6 +22,7 @@ type command struct {
 	Store   storeCommand       `cmd:"" help:"Copy a store from SQLite to PostgreSQL."`
 	Prices  pricesCommand      `cmd:"" help:"Check a file of prices, look up a price, or convert a catalogue."`
 	Config  configCommand      `cmd:"" help:"Check a configuration file, or print the schema of one."`
+	Import  importCommand      `cmd:"" help:"Convert another gateway's configuration, and say what becomes of each setting."`
 	Routes  routesCommand      `cmd:"" help:"Explain which targets would serve a model."`
 	Xray    xrayCommand        `cmd:"" help:"Explain what a translation does to a body, member by member. Sends nothing."`
 	Models  modelsCommand      `cmd:"" help:"List the models of the routes with their capabilities, or convert a catalogue."`

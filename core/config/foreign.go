@@ -16,11 +16,17 @@ import (
 
 // foreignFiles are keys at the top of a file that only another gateway's configuration has.
 var foreignFiles = map[string]string{
-	"model_list": "LiteLLM", "litellm_settings": "LiteLLM", "router_settings": "LiteLLM", "general_settings": "LiteLLM",
-	"config_store": "Bifrost", "logs_store": "Bifrost", "vector_store": "Bifrost", "governance": "Bifrost",
+	"model_list": ofLiteLLM, "litellm_settings": ofLiteLLM, "router_settings": ofLiteLLM, "general_settings": ofLiteLLM,
+	"config_store": ofBifrost, "logs_store": ofBifrost, "vector_store": ofBifrost, "governance": ofBifrost,
 }
 
-// foreignFile returns whose configuration a text is; empty for none that is known.
+// Whose a configuration is, and what to do with it.
+const (
+	ofLiteLLM = "LiteLLM: genway import litellm FILE makes one of Genway of it"
+	ofBifrost = "Bifrost, which has other keys; docs/configuration.md says how one of Genway is written"
+)
+
+// foreignFile returns whose configuration a text is, and what to do with it; empty for none that is known.
 func foreignFile(body ast.Node) string {
 	mapping, ok := body.(*ast.MappingNode)
 	if !ok {
@@ -90,9 +96,12 @@ var foreignProviders = map[string]string{
 	"fireworks_ai": "fireworks", "together_ai": "together", "hosted_vllm": "vllm", "openai_like": provider.Custom, "openai_compatible": provider.Custom, "openai-compatible": provider.Custom, "litellm": provider.Custom,
 }
 
+// ProviderOf returns the name here of a provider that another gateway calls so: the same where nothing else is known.
+func ProviderOf(foreign string) string { return cmp.Or(foreignProviders[foreign], foreign) }
+
 // kindOf says what to write in place of the name of a provider where a kind is expected; empty for any other text.
 func kindOf(text string) string {
-	name := cmp.Or(foreignProviders[text], text)
+	name := ProviderOf(text)
 	if name == provider.Custom {
 		return "; write kind: chat and base_url"
 	}

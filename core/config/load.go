@@ -61,7 +61,7 @@ func parse(file string, text []byte, getenv func(string) (string, bool), files b
 		return nil, &Error{File: file, Text: noRoutes}
 	}
 	if whose := foreignFile(body); whose != "" {
-		return nil, &Error{File: file, Text: fmt.Sprintf("this is a configuration of %s, which has other keys; docs/configuration.md says how one of Genway is written", whose)}
+		return nil, &Error{File: file, Text: "this is a configuration of " + whose}
 	}
 	problems := strict.NewProblems(file, body)
 	problems.Absent, problems.Advise = getenv == nil, advise

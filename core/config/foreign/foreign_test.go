@@ -1,0 +1,154 @@
+package foreign_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/config/foreign"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+var sources = map[string]func(file string, text []byte) (*foreign.Result, error){"litellm": foreign.LiteLLM}
+
+// Each golden is a configuration of another gateway, what becomes of it, and what is said of each path. The name of a
+// file begins with the gateway's. What is made has no mistake and no warning but for credentials.
+func TestGoldens(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gateway, _, _ := strings.Cut(filepath.Base(file), "_")
+			source := archive.Files[0]
+			made, err := sources[gateway](source.Name, source.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []txtar.File{source, {Name: "genway.yaml", Data: made.Config}, {Name: "findings", Data: []byte(said(made.Findings))}}
+			if made.Config != nil {
+				if _, err := config.Parse("genway.yaml", made.Config, func(string) (string, bool) { return "x", true }); err != nil {
+					t.Error(err)
+				}
+			}
+			if *update {
+				archive.Files = got
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(txtar.Format(archive)), string(txtar.Format(&txtar.Archive{Comment: archive.Comment, Files: got}))); diff != "" {
+				t.Errorf("-golden +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func said(findings []foreign.Finding) string {
+	var text strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&text, "%d:%d: %s: %s: %s\n", f.Line, f.Column, f.Class, f.Path, f.Text)
+	}
+	return text.String()
+}
+
+// What is no configuration of the gateway's is refused, with its place where there is one; and no value, however odd,
+// ends in anything but a result or an error.
+func TestStrangers(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                  "it is empty",
+		"a: [":              "f:1:",
+		"a: 1\na: 2":        "f:2:",
+		"upstreams: {}":     "no model_list",
+		"[]":                "no model_list",
+		"model_list: *x":    "no anchor",
+		"model_list: \xff1": "UTF-8",
+	} {
+		if _, err := foreign.LiteLLM("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	const one = "model_list: [{model_name: m, litellm_params: {model: openai/m, "
+	for _, text := range []string{
+		"model_list:", "model_list: 7", "model_list: {a: b}", "model_list: [1, [2], {}, null]", "model_list: [{model_name: [m], litellm_params: {model: {}}}]",
+		"model_list: [{model_name: m, litellm_params: {model: /}}]", "model_list: [{model_name: m, litellm_params: {model: m}}]",
+		"model_list: [{model_name: '*', litellm_params: {model: '*'}}]", "model_list: [{model_name: openai/*, litellm_params: {model: openai/*}}]",
+		"model_list: [{model_name: m, litellm_params: {model: bedrock/meta.llama}}]", "model_list: [{model_name: m, litellm_params: {model: nobody/m}}]",
+		"model_list: [{model_name: m, model_info: {mode: embedding}, litellm_params: {model: openai/m}}]",
+	} {
+		made, err := foreign.LiteLLM("f", []byte(text))
+		if err != nil || made.Config != nil || len(made.Findings) == 0 {
+			t.Errorf("%q: %v, %+v", text, err, made)
+		}
+	}
+	for _, text := range []string{
+		one + "weight: -1}}]", one + "weight: NaN}}]", one + "weight: 9007199254740993}}]", one + "timeout: 0}}]", one + "timeout: 1e300}}]", one + "timeout: x}}]",
+		one + "max_retries: -1}}]", one + "max_retries: 9223372036854775807}}]", one + "order: .inf}}]", one + "max_parallel_requests: 0}}]",
+		one + "}}]\nrouter_settings: {fallbacks: [{m: [m, x]}, {x: [m]}, 7], model_group_alias: {m: m, a: x, b: {model: m, hidden: true}}, num_retries: [], allowed_fails: -1}",
+		one + "}}]\nrouter_settings: 7\nlitellm_settings: []\ngeneral_settings:",
+	} {
+		made, err := foreign.LiteLLM("f", []byte(text))
+		if err != nil || made.Config == nil {
+			t.Errorf("%q: %v, %+v", text, err, made)
+		}
+	}
+}
+
+// No secret of a source is in what is made of it, nor in a finding.
+func TestNoSecretIsCopied(t *testing.T) {
+	const text = `model_list:
+  - {model_name: a, litellm_params: {model: openai/a, api_key: sk-canary}}
+  - {model_name: b, litellm_params: {model: azure/b, api_base: https://x.openai.azure.com, api_version: "2024-10-21", api_key: "canary$1"}}
+  - {model_name: c, litellm_params: {model: bedrock/anthropic.c, aws_region_name: us-east-1, aws_access_key_id: canary, aws_secret_access_key: canary}}
+  - {model_name: d, litellm_params: {model: vertex_ai/d, vertex_project: p, vertex_location: global, vertex_credentials: '{"private_key": "canary"}'}}
+  - {model_name: e, litellm_params: {model: openai/e, api_base: https://host/v1, api_key: canary}}
+general_settings: {master_key: canary, database_url: "postgresql://u:canary@h/d"}
+environment_variables: {OPENAI_API_KEY: canary}
+`
+	made, err := foreign.LiteLLM("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := string(made.Config) + said(made.Findings); strings.Contains(all, "canary") || strings.Count(all, "${") < 5 {
+		t.Errorf("got %s", all)
+	}
+}
+
+// What is made of any text has no mistake.
+func FuzzLiteLLM(f *testing.F) {
+	files, err := filepath.Glob("testdata/litellm_*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		made, err := foreign.LiteLLM("f", text)
+		if err != nil {
+			return
+		}
+		if made.Config != nil {
+			if _, err := config.ParseAlone("made", made.Config); err != nil {
+				t.Errorf("%v\n%s", err, made.Config)
+			}
+		}
+	})
+}
