@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
@@ -20,7 +21,9 @@ const edgeSecretOfTests = "0123456789abcdef"
 // serveRaw starts a server whose keys are fixedKeys, and returns its address.
 func serveRaw(t *testing.T, config core.ServerConfig) string {
 	t.Helper()
-	service, err := core.New(core.Config{Upstream: &scripted{}})
+	service, err := core.New(core.Config{Upstream: &scripted{answer: func() (*genwayv1.GenerateTextResponse, error) {
+		return &genwayv1.GenerateTextResponse{Model: "m", Candidates: []*genwayv1.Candidate{{StopReason: genwayv1.StopReason_STOP_REASON_END_TURN}}}, nil
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,11 @@ package core_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // rawCodec sends bytes as they are.
@@ -95,5 +100,81 @@ func TestU44UnreadableFrames(t *testing.T) {
 		if got := conn.status(stream); got != c.status {
 			t.Errorf("%s: status %s, want %s", name, got, c.status)
 		}
+	}
+}
+
+// Messages that are compressed by gzip are taken within the bounds, which hold for what they inflate to, of direct callers,
+// of strangers and of edges.
+func TestU44CompressedMessages(t *testing.T) {
+	const most = 5 << 20
+	address := serveRaw(t, core.ServerConfig{MaxMessageBytes: most})
+	zip := func(size int, message []byte) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(message)
+		_, err2 := z.Write(make([]byte, size-len(message)))
+		if err := errors.Join(err, err2, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	hello, err := proto.Marshal(request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// padded is the request with an unknown field of zeros, of so many bytes in all.
+	padded := func(size int) string {
+		head := protowire.AppendTag(slices.Clone(hello), 1000, protowire.BytesType)
+		return zip(size, protowire.AppendVarint(head, uint64(size-len(head)-protowire.SizeVarint(uint64(size)))))
+	}
+	good := zip(len(hello), hello)
+	const healthMethod = "/grpc.health.v1.Health/Check"
+	edge := []string{"authorization", "Bearer chat", "genway-protocol", "chat_completions", "genway-edge-secret", edgeSecretOfTests}
+	for name, c := range map[string]struct {
+		method        string
+		headers       []string
+		coding, bytes string
+		status        string
+	}{
+		"gzip":                             {textMethod, internalKey, "gzip", good, "0"},
+		"gzip in two members":              {textMethod, internalKey, "gzip", zip(3, hello[:3]) + zip(len(hello)-3, hello[3:]), "0"},
+		"4 MiB":                            {textMethod, internalKey, "gzip", padded(4 << 20), "0"},
+		"gzip of nothing":                  {textMethod, internalKey, "gzip", zip(0, nil), "3"}, // which has no model
+		"no bytes":                         {textMethod, internalKey, "gzip", "", "3"},
+		"no gzip":                          {textMethod, internalKey, "gzip", string(hello), "3"},
+		"gzip that is cut":                 {textMethod, internalKey, "gzip", good[:len(good)-5], "3"},
+		"gzip that is cut in its head":     {textMethod, internalKey, "gzip", good[:5], "3"},
+		"gzip of another sum":              {textMethod, internalKey, "gzip", good[:len(good)-8] + "\x00\x00\x00\x00" + good[len(good)-4:], "3"},
+		"gzip with something behind it":    {textMethod, internalKey, "gzip", good + "behind", "3"},
+		"one byte too many":                {textMethod, internalKey, "gzip", padded(most + 1), "8"},
+		"a bomb":                           {textMethod, internalKey, "gzip", padded(1 << 28), "8"},
+		"no coding":                        {textMethod, internalKey, "", good, "12"},
+		"identity":                         {textMethod, internalKey, "identity", good, "12"},
+		"another coding":                   {textMethod, internalKey, "br", good, "12"},
+		"a stranger's check":               {healthMethod, nil, "gzip", zip(0, nil), "0"},
+		"a stranger's bomb":                {healthMethod, nil, "gzip", padded(1 << 28), "8"},
+		"a bomb without a key":             {textMethod, nil, "gzip", padded(1 << 28), "16"},
+		"an edge":                          {textMethod, edge, "gzip", good, "0"},
+		"an edge that sends no gzip":       {textMethod, edge, "gzip", string(hello), "13"},
+		"a bomb from an edge":              {textMethod, edge, "gzip", padded(1 << 28), "8"},
+		"an edge with something behind it": {textMethod, edge, "gzip", good + "behind", "13"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dialRaw(t, address)
+			headers := slices.Clone(c.headers)
+			if c.coding != "" {
+				headers = append(headers, "grpc-encoding", c.coding)
+			}
+			stream := conn.call(c.method, headers...)
+			body := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(c.bytes))), c.bytes...)
+			for len(body) > 0 && conn.ended[stream] == "" {
+				n := min(len(body), 16<<10)
+				conn.must(conn.framer.WriteData(stream, n == len(body), body[:n]))
+				body = body[n:]
+			}
+			if got := conn.status(stream); got != c.status {
+				t.Errorf("status %s, want %s", got, c.status)
+			}
+		})
 	}
 }

@@ -75,6 +75,7 @@ const (
 type source interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
+	RecvCompress() string
 }
 
 // Receive reads one message into m, in the place of grpc.ServerStream's RecvMsg; ctx is
@@ -169,8 +170,9 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 	if err := in.ReadMessageHeader(head[:]); err != nil {
 		return nil, cutShort(err)
 	}
-	if head[0] != 0 { // what it inflates to could not be bounded as it comes
-		return nil, fault.New(fault.UnsupportedMediaType, ReasonCompressedMessage, "compressed request messages are not accepted; send them without compression")
+	compressed := head[0] != 0
+	if compressed && in.RecvCompress() != gzipName {
+		return nil, fault.New(fault.UnsupportedMediaType, ReasonCompressedMessage, "compressed request messages are accepted by gzip alone; send grpc-encoding: gzip, or no compression")
 	}
 	size, most := int64(binary.BigEndian.Uint32(head[1:])), c.most()
 	if size > most {
@@ -180,6 +182,9 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 	// room later.
 	if share := c.minShare() + free; size > share {
 		return nil, tooLarge(size, share)
+	}
+	if compressed {
+		return c.inflate(in, size, most)
 	}
 	// The bytes are copied: frames may be small, and the memory of each is larger than what it carries.
 	var data mem.BufferSlice

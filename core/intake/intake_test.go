@@ -1,11 +1,15 @@
 package intake
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,6 +36,8 @@ type trickle struct {
 	every time.Duration
 	sent  int
 }
+
+func (*trickle) RecvCompress() string { return "" }
 
 func (*trickle) Method() string               { return "/m" }
 func (*trickle) SetHeader(metadata.MD) error  { return nil }
@@ -523,5 +529,78 @@ func TestLargeAnswersHaveABudget(t *testing.T) {
 			_, _ = conn.Close(), other.Close()
 			empty(t, i)
 		})
+	}
+}
+
+// zipped is a message that is compressed by gzip, in the place of grpc-go's stream.
+type zipped struct {
+	trickle
+	rest []byte
+}
+
+func (*zipped) RecvCompress() string { return "gzip" }
+
+func (z *zipped) ReadMessageHeader(header []byte) error {
+	copy(header, binary.BigEndian.AppendUint32([]byte{1}, uint32(len(z.rest))))
+	return nil
+}
+
+func (z *zipped) Read(n int) (mem.BufferSlice, error) {
+	if len(z.rest) == 0 {
+		return nil, io.EOF
+	}
+	data := z.rest[:min(n, len(z.rest))]
+	z.rest = z.rest[len(data):]
+	return mem.BufferSlice{mem.SliceBuffer(slices.Clone(data))}, nil
+}
+
+// A message holds what it inflates to, not what came: one that has no room is refused while it inflates, for now or for good.
+func TestInflatedMessagesHaveABudget(t *testing.T) {
+	bomb := func(size int) *zipped {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(make([]byte, size))
+		if err = errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return &zipped{rest: b.Bytes()}
+	}
+	i := New(Config{MaxMessageBytes: 16 << 20, Memory: 64 << 20, Window: time.Hour})
+	conn := connect(t)
+	for name, c := range map[string]struct {
+		key  string
+		size int
+		kind fault.Kind
+	}{
+		"none":                {"a", 0, 0},
+		"some":                {"a", 1 << 20, 0},
+		"too much":            {"a", 128 << 20, fault.TooLarge},
+		"of a stranger":       {"", keylessMessage + 1, fault.TooLarge},
+		"a stranger's, whole": {"", keylessMessage, 0},
+	} {
+		b, err := conn.begin(i, c.key, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := b.message(bomb(c.size))
+		if f := fault.From(err); c.kind == 0 && (err != nil || data.Len() != c.size) || c.kind != 0 && (err == nil || f.Kind != c.kind) {
+			t.Errorf("%s: %d bytes, %v", name, data.Len(), err)
+		}
+		if held := b.held.bytes; c.kind == 0 && (held < int64(c.size) || held > int64(c.size)+2*step) || held > 16<<20+2*step {
+			t.Errorf("%s: %d bytes are claimed for %d", name, held, c.size)
+		}
+		b.end()
+	}
+	var full error
+	for n := 0; full == nil && n < 8; n++ { // they share the key's part of the memory
+		b, err := conn.begin(i, "a", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.end()
+		_, full = b.message(bomb(15 << 20))
+	}
+	if f := fault.From(full); full == nil || f.Kind != fault.Unavailable || f.Reason != "MESSAGES_FULL" {
+		t.Errorf("when there is no room: %v", full)
 	}
 }

@@ -1,6 +1,9 @@
 package transport
 
 import (
+	"compress/gzip"
+	"io"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental"
 )
@@ -37,12 +40,15 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// ServerOptions are the options of a server that takes messages up to a size.
+// ServerOptions are the options of a server that takes messages up to a size, compressed by gzip or not, and does not
+// compress its answers.
 func ServerOptions(maxMessageBytes int) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(Codec{}),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxSendMsgSize(maxMessageBytes),
+		//nolint:staticcheck // A registered compressor would compress the answers, too, and each edge would announce it in each call.
+		grpc.RPCDecompressor(inflater{most: int64(maxMessageBytes)}),
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(4 * window),
 		grpc.ReadBufferSize(buffer),
@@ -50,4 +56,19 @@ func ServerOptions(maxMessageBytes int) []grpc.ServerOption {
 		grpc.NumStreamWorkers(workers),
 		experimental.BufferPool(frames),
 	}
+}
+
+// inflater takes messages that are compressed by gzip, up to so many bytes inflated and one more, which gRPC refuses.
+type inflater struct{ most int64 }
+
+// Type is the name of the compression.
+func (inflater) Type() string { return "gzip" }
+
+// Do inflates a message.
+func (i inflater) Do(compressed io.Reader) ([]byte, error) {
+	plain, err := gzip.NewReader(compressed)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(plain, i.most+1))
 }

@@ -50,7 +50,8 @@ const (
 // ErrorDetail.request_id. A caller may choose it by sending "x-request-id", of letters, digits and
 // "_", "-", "."; another one is replaced.
 //
-// Sizes. A message is at most 128 MiB. What a client of gRPC receives is at most 4 MiB by default, and an image is often
+// Sizes. A message is at most 128 MiB. It may be compressed by gzip, and counts as what it inflates to; answers are not
+// compressed. What a client of gRPC receives is at most 4 MiB by default, and an image is often
 // larger: raise the bound on the channel (grpc.MaxCallRecvMsgSize in Go, grpc.max_receive_message_length
 // elsewhere).
 //
@@ -246,7 +247,8 @@ func (c *generationClient) CheckAccess(ctx context.Context, in *CheckAccessReque
 // ErrorDetail.request_id. A caller may choose it by sending "x-request-id", of letters, digits and
 // "_", "-", "."; another one is replaced.
 //
-// Sizes. A message is at most 128 MiB. What a client of gRPC receives is at most 4 MiB by default, and an image is often
+// Sizes. A message is at most 128 MiB. It may be compressed by gzip, and counts as what it inflates to; answers are not
+// compressed. What a client of gRPC receives is at most 4 MiB by default, and an image is often
 // larger: raise the bound on the channel (grpc.MaxCallRecvMsgSize in Go, grpc.max_receive_message_length
 // elsewhere).
 //
