@@ -131,6 +131,23 @@ type TokenCounter interface {
 	EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, error)
 }
 
+// Drawer is a codec whose protocol draws images in answers of text. Package codec/drawing has what such protocols
+// have in common.
+type Drawer interface {
+	// AskToDraw changes a request of text, which has the prompt, so that one image is drawn as req says. Settings that the
+	// protocol cannot carry are refused where they bear on the answer, and else added to losses; they are named as in req.
+	AskToDraw(text *genwayv1.GenerateTextRequest, req *genwayv1.GenerateImageRequest, losses *Losses) error
+	// Drawing returns what a part, or the preview of one, says of its image by these native fields.
+	Drawing(fields []*genwayv1.NativeField) Drawing
+}
+
+// Drawing is what an answer says of an image beside its bytes. What it does not say is empty.
+type Drawing struct {
+	Background, Quality, RevisedPrompt string
+	// Draft reports that it is a thought of the model, and not an image of the answer.
+	Draft bool
+}
+
 // ModelLister is a codec whose protocol lists models.
 type ModelLister interface {
 	EncodeModels(list *genwayv1.ListModelsResponse) ([]byte, error)

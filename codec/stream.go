@@ -30,6 +30,8 @@ func Event(payload proto.Message) *genwayv1.StreamGenerateTextResponse {
 		return &ev.event
 	case *genwayv1.PartCompleted:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartCompleted{PartCompleted: p}}
+	case *genwayv1.ImagePreview:
+		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_ImagePreview{ImagePreview: p}}
 	case *genwayv1.TextCompleted:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Completed{Completed: p}}
 	case *genwayv1.WireFrame:
@@ -242,6 +244,8 @@ func (s *Sequence) Check(ev *genwayv1.StreamGenerateTextResponse) error {
 			return err
 		}
 		return s.partCompleted(p.PartCompleted)
+	case *genwayv1.StreamGenerateTextResponse_ImagePreview:
+		return s.within()
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		if s.passesThrough && !s.completed {
 			s.completed = true

@@ -131,7 +131,7 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 	record := held.record
 	answered(record, req.GetModel(), nil)
 	answer := tail[genwayv1.StreamGenerateImageResponse]{admission: held, send: stream.Send}
-	last := max(req.GetCount(), 1) - 1 // index of the last image
+	wanted, made := int(max(req.GetCount(), 1)), 0
 	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
 		ends, completes := false, false
 		switch p := ev.GetPayload().(type) {
@@ -151,8 +151,9 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 			begun(record)
 			p.Image.CreateTime = cmp.Or(p.Image.CreateTime, timestamppb.New(s.config.Clock()))
 			// A stream that is cut has given the images until then.
-			held.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
-			ends = p.Image.GetImageIndex() >= last
+			made++ // several may be drawn at once, so that the index does not say it
+			held.drawn = drawnOf(req, made, p.Image.GetImage().GetSize(), p.Image.GetQuality())
+			ends = made >= wanted
 		case *genwayv1.StreamGenerateImageResponse_Completed:
 			if completed {
 				return nil

@@ -217,6 +217,15 @@ type Budget struct {
 // Compacts reports whether the protocol compacts conversations by an operation of its own.
 func (p *Protocol) Compacts() bool { return p.binding(Compact) != nil }
 
+// Serves reports whether upstreams of the protocol answer requests for images, or for text. Some draw in answers of text.
+func (p *Protocol) Serves(images bool) bool {
+	if !images {
+		return !p.Images
+	}
+	_, draws := p.Codec.(codec.Drawer)
+	return p.Images || draws
+}
+
 // NamesModelInPath reports whether requests name the model in the path, not in the body.
 func (p *Protocol) NamesModelInPath() bool {
 	b := p.binding(Generate)

@@ -40,6 +40,8 @@ const (
 	ReasonPanic            = "PANIC"
 	ReasonOverloaded       = "OVERLOADED"
 	ReasonUpstreamBusy     = "UPSTREAM_BUSY"
+	ReasonNoImage          = "NO_IMAGE"
+	ReasonImageBlocked     = "IMAGE_BLOCKED"
 )
 
 // Error is a failure that a caller may see. Message, Param and Reason are

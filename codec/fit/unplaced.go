@@ -176,6 +176,8 @@ func UnplacedInEvent(ev *genwayv1.StreamGenerateTextResponse, protocol genwayv1.
 		u.delta(p.PartDelta)
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
 		u.part(p.PartStarted.GetCandidate(), p.PartStarted.GetIndex(), p.PartStarted.GetPart())
+	case *genwayv1.StreamGenerateTextResponse_ImagePreview:
+		losses.Add("image_preview", noPlace)
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		u.fingerprint(p.Started.GetSystemFingerprint())
 	case *genwayv1.StreamGenerateTextResponse_Completed:

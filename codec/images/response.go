@@ -2,6 +2,7 @@ package images
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -11,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
 )
 
 // wireResponse is the answer's body.
@@ -209,6 +211,7 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 	if u == nil {
 		return nil, nil
 	}
+	u = withDrawn(u)
 	fit.UnplacedCounts(u, protocol, losses)
 	natives, ofInput := split(u.GetNativeFields(), ofInputDetails)
 	natives, ofOutput := split(natives, ofOutputDetails)
@@ -222,6 +225,42 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 	}
 	w.OutputTokensDetails, err = details(u.OutputImageTokens, u.OutputTextTokens, ofOutput)
 	return w, err
+}
+
+// withDrawn adds to the totals what the model of an image tool has used (ModelUsage, kind image_gen): the protocol counts the
+// tokens of an answer in one figure. Texts are what the other model has said.
+func withDrawn(u *genwayv1.Usage) *genwayv1.Usage {
+	drew := func(m *genwayv1.ModelUsage) bool { return m.GetKind() == "image_gen" }
+	if !slices.ContainsFunc(u.GetModels(), drew) {
+		return u
+	}
+	sum := proto.CloneOf(u)
+	inText(sum)
+	for _, m := range u.GetModels() {
+		if drew(m) {
+			own := proto.CloneOf(m.GetUsage())
+			inText(own)
+			own.Models = nil
+			sum = AddUsage(sum, own)
+		}
+	}
+	return sum
+}
+
+// inText counts as text the tokens that are counted as nothing else.
+func inText(u *genwayv1.Usage) {
+	if u.InputTextTokens == nil {
+		u.InputTextTokens = new(max(u.GetInputTokens()-u.GetInputImageTokens(), 0))
+	}
+	if u.OutputTextTokens == nil {
+		u.OutputTextTokens = new(max(u.GetOutputTokens()-u.GetOutputImageTokens(), 0))
+	}
+	if u.InputImageTokens == nil {
+		u.InputImageTokens = new(int64)
+	}
+	if u.OutputImageTokens == nil {
+		u.OutputImageTokens = new(int64)
+	}
 }
 
 // details is left out where the upstream gave none, and never half there.

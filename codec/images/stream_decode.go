@@ -82,7 +82,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 		s.given++
 		s.count++
 		s.partials, s.size, s.quality = 0, e.Size, e.Quality
-		s.usage = addUsage(s.usage, image.GetUsage())
+		s.usage = AddUsage(s.usage, image.GetUsage())
 		if !s.Watch && len(e.B64JSON) == 0 {
 			s.done = true
 			err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, emptyImage)
@@ -136,8 +136,8 @@ func failed(data []byte) bool {
 	return len(raw) > 0 && raw.Kind() != 'n'
 }
 
-// addUsage returns the sum of both: each event has the usage of its own image.
-func addUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
+// AddUsage returns the sum of what two images used; nil where neither says.
+func AddUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
 	if sum == nil || u == nil {
 		return proto.CloneOf(cmp.Or(sum, u))
 	}

@@ -56,6 +56,7 @@ var reasonCodes = map[string]string{
 	fault.ReasonMissingKey:    "",
 	fault.ReasonModelNotFound: "model_not_found",
 	fault.ReasonPathNotFound:  "unknown_url",
+	fault.ReasonImageBlocked:  "moderation_blocked",
 }
 
 // vendorCode is how this vendor spells codes; other vendors' are in capitals, or

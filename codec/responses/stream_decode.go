@@ -106,6 +106,8 @@ func (d *streamDecoder) event(ev *wireEvent, data []byte) error {
 		eventSummaryDelta, eventThinkingDelta, eventArgsDelta, eventInputDelta,
 		eventTextDone, eventRefusalDone, eventSummaryText, eventSummaryDone, eventThinkingDone, eventArgsDone, eventInputDone:
 		return d.ofItem(ev)
+	case eventPreview:
+		return d.preview(data)
 	}
 	return nil
 }

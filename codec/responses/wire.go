@@ -325,6 +325,7 @@ const (
 	eventArgsDone      = "response.function_call_arguments.done"
 	eventInputDelta    = "response.custom_tool_call_input.delta"
 	eventInputDone     = "response.custom_tool_call_input.done"
+	eventPreview       = "response.image_generation_call.partial_image"
 	eventCompleted     = "response.completed"
 	eventIncomplete    = "response.incomplete"
 	eventFailed        = "response.failed"

@@ -227,22 +227,46 @@ var texts = []Setting{
 	{Field: "extra_json"},
 }
 
-// images are the settings of images (ImageGenerateParams of openai-go).
+// images are the settings of images (ImageGenerateParams of openai-go). Responses and GenerateContent say what those
+// protocols have for them where a model draws in an answer of text: the tool image_generation (ToolImageGeneration of
+// openai-go) and ImageConfig of genai, as the Gemini API takes it.
 var images = []Setting{
-	{Field: "model", Images: byHand("model")},
-	{Field: "prompt", Images: byHand("prompt")},
-	{Field: "images"},
+	{Field: "model", Images: byHand("model"), Responses: byHand("model")},
+	{Field: "prompt", Images: byHand("prompt"), Responses: byHand("input"), GenerateContent: byHand("contents")},
+	{Field: "images", Responses: byHand("input"), GenerateContent: byHand("contents")},
 	{Field: "count", May: Drop | Set, Min: new(1.0), Doc: "Of images.", Images: at("n").positive()},
-	{Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Images: at("size")},
-	{Field: "quality", May: Drop | Set, Images: at("quality")},
-	{Field: "output_format", May: Drop | Set, Doc: "Of images: png, jpeg, webp.", Images: at("output_format")},
-	{Field: "background", May: Drop | Set, Images: at("background")},
-	{Field: "output_compression", May: Drop | Set, Min: new(0.0), Max: new(100.0), Images: at("output_compression")},
-	{Field: "moderation", May: Drop | Set, Images: at("moderation")},
-	{Field: "style", May: Drop | Set, Images: at("style")},
-	{Field: "partial_images", Images: byHand("partial_images")},
-	{Field: "user", May: Drop | Set, Images: at("user")},
-	{Field: "response_format", May: Drop | Set, Doc: "Of images: b64_json or url.", Images: at("response_format")},
+	{
+		Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Neutral: `"auto"`,
+		Images: at("size"), Responses: at("tools[0].size"),
+		GenerateContent: byHand("generationConfig.imageConfig.aspectRatio|generationConfig.imageConfig.imageSize"),
+	},
+	{Field: "quality", May: Drop | Set, Neutral: `"auto"`, Images: at("quality"), Responses: at("tools[0].quality"), GenerateContent: lost(noPlace)},
+	{
+		Field: "output_format", May: Drop | Set, Doc: "Of images: png, jpeg, webp.", Neutral: `"png"`,
+		Images: at("output_format"), Responses: at("tools[0].output_format"), GenerateContent: lost("the model chooses the format of its images"),
+	},
+	{
+		Field: "background", May: Drop | Set, Neutral: `"auto"`,
+		Images: at("background"), Responses: at("tools[0].background"), GenerateContent: lost(noPlace).implied(`"opaque"`, "its images are opaque"),
+	},
+	{
+		Field: "output_compression", May: Drop | Set, Min: new(0.0), Max: new(100.0), Neutral: "100",
+		Images: at("output_compression"), Responses: at("tools[0].output_compression"), GenerateContent: lost(noPlace),
+	},
+	{Field: "moderation", May: Drop | Set, Neutral: `"auto"`, Images: at("moderation"), Responses: at("tools[0].moderation"), GenerateContent: lost(noPlace)},
+	{Field: "style", May: Drop | Set, Images: at("style"), Responses: lost(noPlace), GenerateContent: lost(noPlace)},
+	{
+		Field: "partial_images", Neutral: "0",
+		Images: byHand("partial_images"), Responses: byHand("tools[0].partial_images"), GenerateContent: lost("the upstream of this model has no previews"),
+	},
+	{Field: "user", May: Drop | Set, Images: at("user"), Responses: byHand("user"), GenerateContent: lostByHand(noPlace)},
+	{
+		Field: "response_format", May: Drop | Set, Doc: "Of images: b64_json or url.", Neutral: `"b64_json"`,
+		Images: at("response_format"), Responses: asBytes, GenerateContent: asBytes,
+	},
 	{Field: "native_fields"},
 	{Field: "extra_json"},
 }
+
+// asBytes is the place of a wish for the address of an image where upstreams answer with the image itself.
+var asBytes = Place{Refused: "the upstream of this model returns images, not addresses"}

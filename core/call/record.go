@@ -127,6 +127,8 @@ type Record struct {
 	// failure told the usage.
 	RawUsage *genwayv1.Usage
 	RawFinal bool
+	// Drawn is how many images the last attempt has made by calls of text, delivered or not.
+	Drawn int
 	// ServedTier is the service tier that served the last attempt, by a header of its answer; empty where none says so.
 	ServedTier string
 	// Mismatches counts the signatures and encrypted values of the request that do not fit where the last call went, by the
@@ -317,7 +319,40 @@ func (r *Record) attempt() *Attempt {
 // is called once, when its answer begins; nil is allowed.
 func (r *Record) StartCall(onBegin func()) {
 	r.Headers, r.Flow, r.Gathers, r.begun, r.onBegin = nil, nil, false, false, onBegin
-	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending, r.Mismatches = false, "", nil, false, false, nil
+	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending, r.Mismatches, r.Drawn = false, "", nil, false, false, nil, 0
+}
+
+// Fork returns the record of one of several calls that an adapter makes at once for this call. begins is called when the
+// answer of that call begins. Each record is for one goroutine; Join adds it to this one when its call has returned.
+func (r *Record) Fork(begins func()) *Record {
+	one := &Record{
+		ID: r.ID, Method: r.Method, Start: r.Start, Span: r.Span, Tracer: r.Tracer, Metrics: r.Metrics, Caller: r.Caller, Strict: r.Strict,
+		Upstream: r.Upstream, TargetModel: r.TargetModel, SeveralAccounts: r.SeveralAccounts, Capture: r.Capture, onBegin: begins,
+	}
+	if a := r.attempt(); a != nil {
+		one.Attempts = []Attempt{*a}
+	}
+	return one
+}
+
+// Join adds a call that has returned. Of the facts that one call has, those of the call that is joined last stay.
+func (r *Record) Join(one *Record) {
+	r.Calls += one.Calls
+	r.BodySent += one.BodySent
+	r.Waited = max(r.Waited, one.Waited)
+	r.Accepted = r.Accepted || one.Accepted
+	if one.Headers != nil {
+		r.Headers = one.Headers
+	}
+	if one.ServedTier != "" {
+		r.ServedTier = one.ServedTier
+	}
+	if a, b := r.attempt(), one.attempt(); a != nil && b != nil {
+		a.Connected, a.Headers, a.Address, a.Port, a.Status = b.Connected, b.Headers, b.Address, b.Port, b.Status
+		if a.First.IsZero() {
+			a.First = b.First
+		}
+	}
 }
 
 // Mismatched records a signature or an encrypted value of the request that does not fit where it went. The reason is one of

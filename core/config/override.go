@@ -104,8 +104,10 @@ func takes(kind, name string) bool {
 	case p.Images:
 		return setting.Image(name) != nil
 	}
-	s := setting.Text(name)
-	return s != nil && s.May&setting.Set != 0 && s.Of(p.ID).Lost == "" && s.Of(p.ID).Refused == ""
+	can := func(s *setting.Setting) bool {
+		return s != nil && s.May&setting.Set != 0 && s.Of(p.ID).Lost == "" && s.Of(p.ID).Refused == ""
+	}
+	return can(setting.Text(name)) || p.Serves(true) && can(setting.Image(name))
 }
 
 // check demands that upstreams of the kind have the parameters that are overridden,

@@ -98,8 +98,8 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1.ExplainRequest) (route.Target, route.Explanation, error) {
 	if name := req.GetUpstreamProtocol(); name != "" {
 		spec := protocol.ByName(name)
-		if spec == nil || spec == protocol.Direct || spec.Images != caller.Images {
-			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s, for images if protocol is, else for text", names())
+		if spec == nil || spec == protocol.Direct || !spec.Serves(caller.Images) {
+			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s, one that draws if protocol is for images, else one for text", names())
 		}
 		made, err := remote.New(remote.Config{Protocol: spec.ID, BaseURL: "https://upstream.invalid"})
 		if err != nil {

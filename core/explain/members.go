@@ -38,6 +38,7 @@ const (
 const (
 	saidByPath    = "the path says it"
 	saidByCall    = "the call says it"
+	saidByCalls   = "each image is drawn by a call of its own"
 	saidByPlace   = "its place says it"
 	saidAnyway    = "it says what is so without it"
 	nothingDoes   = "nothing that arrives depends on it"
@@ -295,6 +296,8 @@ func (t *tracing) setting(n *node) bool {
 		n.why = saidByPath
 	case path == "stream" && isContract(t.receiver):
 		n.why = saidByCall
+	case len(rows) > 0 && rows[0].row.Field == "count" && t.receiver.Codec != nil:
+		n.why = saidByCalls
 	case len(rows) > 0:
 		n.why = saidAnyway
 	default:

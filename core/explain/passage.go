@@ -89,7 +89,7 @@ func (p *passage) decode(body []byte) (*message, error) {
 
 // aim makes the routers of a target.
 func (p *passage) aim(t route.Target) error {
-	p.wire = &wire{spec: protocol.Of(t.Protocol)}
+	p.wire = &wire{spec: protocol.Of(t.Protocol), draws: p.caller.Images}
 	t.Guard, t.Models = nil, nil
 	if adapter, ok := t.Upstream.(interface {
 		Dry(calls http.RoundTripper) (*remote.Upstream, error)
@@ -162,6 +162,8 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 // itself.
 type wire struct {
 	spec *protocol.Protocol
+	// draws means that an image is asked for.
+	draws bool
 
 	mu     sync.Mutex
 	body   []byte
@@ -208,7 +210,11 @@ func (w *wire) plain() []byte {
 	case w.spec.Images:
 		body, _ = images.Codec{}.EncodeResponse(&genwayv1.GenerateImageResponse{CreateTime: now}, nil)
 	case w.spec.Codec != nil:
-		body, _ = w.spec.Codec.EncodeResponse(emptyAnswer(now), codec.Answer{})
+		answer := emptyAnswer(now)
+		if w.draws {
+			answer.Candidates[0].Parts[0] = &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("-")}}}}
+		}
+		body, _ = w.spec.Codec.EncodeResponse(answer, codec.Answer{})
 	}
 	return body
 }

@@ -65,6 +65,7 @@ func (t *table) described(m *genwayv1.Model, routes []int) *genwayv1.Model {
 			target := &t.routes[i].Targets[j]
 			asked := cmp.Or(target.Model, m.GetName())
 			row, costs := target.Catalog.Find(asked), target.price(asked)
+			m.GeneratesImages = m.GeneratesImages || target.draws(asked)
 			if known == nil {
 				known, price = &row, costs
 				continue
@@ -119,6 +120,11 @@ func (r *Route) named() *genwayv1.Model {
 	}
 	m.Name, m.DisplayName = r.Model, r.Model
 	return m
+}
+
+// draws reports whether the catalogue knows that a model draws in answers of text, where the target's protocol can.
+func (t *Target) draws(model string) bool {
+	return !isCanonical(t) && t.serves(true) && slices.Contains(t.Catalog.Find(model).Output, "image")
 }
 
 // leading returns the routes, in their order, that some caller's requests for the model come

@@ -111,3 +111,39 @@ func TestModelsAreDescribedByTheCatalogue(t *testing.T) {
 		t.Errorf("the upstream's own listing was changed: %v", m)
 	}
 }
+
+// A model that draws in answers of text is listed as one that generates images, too, as far as the catalogue knows.
+func TestModelsThatDrawAreListed(t *testing.T) {
+	known, silent := catalog.Shipped(), &stub{name: "silent"}
+	at := func(protocol genwayv1.Protocol, model string) []route.Target {
+		return []route.Target{{Name: "u", Upstream: silent, Protocol: protocol, Model: model, Catalog: known}}
+	}
+	r := route.New([]route.Route{
+		{Model: "draws", Targets: at(genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "gemini-2.5-flash-image")},
+		{Model: "writes", Targets: at(genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "gemini-2.5-flash")},
+		{Model: "cannot", Targets: at(chat, "gemini-2.5-flash-image")},
+	})
+	for i, draws := range []bool{true, false, false} {
+		if m := r.Models()[i]; m.GetGeneratesImages() != draws || !m.GetGeneratesText() {
+			t.Errorf("%v", m)
+		}
+	}
+}
+
+// Images are drawn by targets that are for them, where there are any, and else by those that draw in answers of text.
+func TestTargetsForImages(t *testing.T) {
+	silent := &stub{name: "silent"}
+	images, responses := genwayv1.Protocol_PROTOCOL_IMAGES, genwayv1.Protocol_PROTOCOL_RESPONSES
+	r := route.New([]route.Route{
+		{Model: "own", Targets: []route.Target{target(silent, responses), target(silent, images)}, Fallback: []route.Target{target(silent, chat), target(silent, responses)}},
+		{Model: "drawn", Targets: []route.Target{target(silent, chat), target(silent, responses)}},
+		{Model: "none", Targets: []route.Target{target(silent, chat)}},
+	})
+	own, drawn, none := r.Explain(images, "own"), r.Explain(images, "drawn"), r.Explain(images, "none")
+	if len(own.Targets) != 1 || own.Targets[0].Protocol != images || len(own.Fallback) != 1 || own.Fallback[0].Protocol != responses {
+		t.Errorf("%+v", own)
+	}
+	if len(drawn.Targets) != 1 || drawn.Targets[0].Protocol != responses || len(none.Targets) != 0 {
+		t.Errorf("%+v, %+v", drawn, none)
+	}
+}

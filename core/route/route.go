@@ -258,15 +258,23 @@ func (r *Route) order(q request) []Target {
 // first returns the targets that share a request's load: those that speak the caller's
 // protocol, or where there is none all others. A route of one upstream for each
 // protocol passes requests through: no target replaces another unless the operator
-// configures it as a fallback.
-func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
-	if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-		if same := those(r.Targets, func(t *Target) bool { return t.Protocol == protocol && t.serves(images) }); len(same) > 0 {
+// configures it as a fallback. Likewise, a target that draws in answers of text replaces none that is for images.
+func (r *Route) first(caller genwayv1.Protocol, images bool) []Target {
+	if caller != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		if same := those(r.Targets, func(t *Target) bool { return t.Protocol == caller && t.serves(images) }); len(same) > 0 {
 			return same
+		}
+	}
+	if images {
+		if own := those(r.Targets, func(t *Target) bool { return t.serves(true) && !t.serves(false) || isCanonical(t) }); len(own) > 0 {
+			return own
 		}
 	}
 	return serving(r.Targets, images)
 }
+
+// isCanonical reports whether the target takes the contract's messages.
+func isCanonical(t *Target) bool { return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED }
 
 // serving returns the targets that serve images, or text.
 func serving(targets []Target, images bool) []Target {
@@ -292,10 +300,9 @@ func those(targets []Target, are func(*Target) bool) []Target {
 	return some
 }
 
-// serves reports whether the target is for images, or for text: the protocols of
-// vendors are for one of them.
+// serves reports whether the target answers requests for images, or for text.
 func (t *Target) serves(images bool) bool {
-	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == protocol.Of(t.Protocol).Images
+	return isCanonical(t) || protocol.Of(t.Protocol).Serves(images)
 }
 
 // draw orders targets at random, each place by the weights of those left.

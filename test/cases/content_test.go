@@ -154,7 +154,9 @@ func impossibleOutput(t *testing.T) {
 		}
 	}
 	for _, upstream := range harness.Texts() {
-		native(t, harness.Images, g.Post(harness.Images, string(upstream)+"/m", harness.Images.Hello()), 400)
+		if upstream == harness.Chat || upstream == harness.Messages { // the others draw: case C21
+			native(t, harness.Images, g.Post(harness.Images, string(upstream)+"/m", harness.Images.Hello()), 400)
+		}
 		native(t, upstream, g.Post(upstream, "images/m", upstream.Hello()), 400)
 		if n := len(g.Upstream(upstream).Requests()); n != 0 {
 			t.Errorf("%s was asked %d times", upstream, n)

@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 func imageCases() []Case {
 	return []Case{
 		{"C20", "images asked for as events come as the upstream's own events, previews as soon as they are drawn and heartbeats between them; a cut or failed stream never looks complete, an upstream without streams gives its images as events", streamedImages},
+		{"C21", "images are drawn by upstreams that draw in answers of text, each by a call, in the actual size and with the sum of what they used; what such an upstream cannot carry is named, and an answer without an image is a native error that is paid", drawnInText},
 	}
 }
 
@@ -87,4 +89,74 @@ func streamedImages(t *testing.T) {
 			t.Errorf("%+v", frames)
 		}
 	})
+}
+
+// drawnOver are answers of upstreams that draw in answers of text: with an image of 2 by 1 pixels, and without one.
+var drawnOver = map[harness.Protocol]struct{ whole, without string }{
+	harness.Responses: {
+		`{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"image_generation_call","id":"ig_1","status":"completed","quality":"low","background":"opaque","output_format":"png","size":"9x9","revised_prompt":"a red fox","result":"` + twoByOne + `"}],"usage":{"input_tokens":10,"output_tokens":4,"total_tokens":14},"tools":[{"type":"image_generation","model":"painter"}],"tool_usage":{"image_gen":{"input_tokens":5,"output_tokens":20,"total_tokens":25,"output_tokens_details":{"image_tokens":20}}}}`,
+		`{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"A fox is red.","annotations":[]}]}],"usage":{"input_tokens":10,"output_tokens":4,"total_tokens":14}}`,
+	},
+	harness.GenerateContent: {
+		`{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"` + twoByOne + `"}}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":15,"candidatesTokenCount":24,"totalTokenCount":39,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":20},{"modality":"TEXT","tokenCount":4}]},"modelVersion":"m","responseId":"r"}`,
+		`{"candidates":[{"content":{"role":"model","parts":[{"text":"A fox is red."}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":4,"totalTokenCount":14}}`,
+	},
+}
+
+// twoByOne begins a PNG of 2 by 1 pixels.
+const twoByOne = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAAB"
+
+func drawnInText(t *testing.T) {
+	for over, answers := range drawnOver {
+		t.Run(string(over), func(t *testing.T) {
+			recorder, rows := newBook(t)
+			g := harness.New(t, harness.Config{Ledger: recorder})
+			u, model := g.Upstream(over), string(over)+"/m"
+			stream := func(body string) fake.Answer {
+				if over == harness.Responses {
+					return fake.Stream(fake.Events(`{"type":"response.image_generation_call.partial_image","item_id":"ig_1","output_index":0,"sequence_number":1,"partial_image_index":0,"partial_image_b64":"`+twoByOne+`"}`, `{"type":"response.completed","sequence_number":2,"response":`+body+`}`)...)
+				}
+				return fake.Stream(fake.Events(body)...)
+			}
+			u.Answer(fake.JSON(answers.whole), fake.JSON(answers.whole))
+			a := g.Post(harness.Images, model, `{"prompt":"a fox","n":2,"size":"1024x1536","quality":"low","output_format":"png"}`)
+			got := a.JSON()
+			if got.At("size").Text() != "2x1" || got.At("data[1].b64_json").Text() != twoByOne || got.At("data[1].size").Text() != "2x1" || got.At("output_format").Text() != "png" {
+				t.Errorf("%s", a.Body)
+			}
+			got.At("usage").Is(t, `{"input_tokens":30,"output_tokens":48,"total_tokens":78`+map[harness.Protocol]string{harness.Responses: `,"input_tokens_details":{"image_tokens":0,"text_tokens":30}`}[over]+`,"output_tokens_details":{"image_tokens":40,"text_tokens":8}}`)
+			if lost := a.Header.Get("X-Genway-Lost"); (lost == "quality") != (over == harness.GenerateContent) {
+				t.Errorf("lost %q", lost)
+			}
+			if row := settled(t, rows, 1); row.Usage.Images != 2 || row.Attempts != 2 || row.Usage.Input != 30 {
+				t.Errorf("the row is %+v", row)
+			}
+
+			u.Answer(stream(answers.whole))
+			frames := slices.DeleteFunc(g.Stream(harness.Images, model, `{"prompt":"a fox","partial_images":1}`).Frames(), func(f harness.Frame) bool { return f.Event == "" })
+			last := frames[len(frames)-1]
+			if previews := map[harness.Protocol]int{harness.Responses: 1}[over]; len(frames) != previews+1 || last.Event != "image_generation.completed" ||
+				last.JSON().At("b64_json").Text() != twoByOne || last.JSON().At("size").Text() != "2x1" || string(last.JSON().At("usage.total_tokens").Raw) != "39" {
+				t.Errorf("%+v", frames)
+			}
+			if frames[0].Event != "image_generation.partial_image" && over == harness.Responses {
+				t.Errorf("%+v", frames[0])
+			}
+
+			for n, body := range []string{`{"prompt":"a fox"}`, `{"prompt":"a fox","stream":true}`} {
+				u.Answer(fake.JSON(answers.without))
+				if n > 0 {
+					u.Answer(stream(answers.without))
+				}
+				refused := g.Post(harness.Images, model, body)
+				if message := native(t, harness.Images, refused, 422); !strings.Contains(message, "without an image") {
+					t.Errorf("%s", message)
+				}
+				if row := settled(t, rows, 3+n); row.Usage.Input != 10 || row.Outcome != "failed" || row.Usage.Images != 0 {
+					t.Errorf("the row is %+v", row)
+				}
+			}
+			native(t, harness.Images, g.Post(harness.Images, model, `{"prompt":"a fox","response_format":"url"}`), 400)
+		})
+	}
 }

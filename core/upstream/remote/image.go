@@ -12,8 +12,11 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// GenerateImage makes one call for all images.
+// GenerateImage makes one call for all images, or one for each where the upstream draws in answers of text.
 func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	if drawer, ok := u.codec.(codec.Drawer); ok {
+		return u.drawImages(ctx, drawer, req)
+	}
 	body, losses, err := u.imageBody(ctx, req, images.Codec{}.EncodeRequest)
 	if err != nil {
 		return nil, err

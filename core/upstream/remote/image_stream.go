@@ -17,8 +17,12 @@ import (
 )
 
 // StreamGenerateImage makes one streamed call. As with text, it sends nothing before there is a
-// preview or an image, or Config.Hold is over. A unary answer with all images is sent as events.
+// preview or an image, or Config.Hold is over. A unary answer with all images is sent as events. An upstream that draws in
+// answers of text is called once for each image.
 func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	if drawer, ok := u.codec.(codec.Drawer); ok {
+		return u.streamDrawings(ctx, drawer, req, send)
+	}
 	body, losses, err := u.imageBody(ctx, req, images.Codec{}.EncodeStreamRequest)
 	if err != nil {
 		return err

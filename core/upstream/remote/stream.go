@@ -311,6 +311,8 @@ func (s *textStream) look(events []*genwayv1.StreamGenerateTextResponse) (f foun
 			}
 		case *genwayv1.StreamGenerateTextResponse_PartCompleted:
 			f.calls = true
+		case *genwayv1.StreamGenerateTextResponse_ImagePreview:
+			f.content = true
 		case *genwayv1.StreamGenerateTextResponse_Completed:
 			f.calls, f.content, f.completed = true, true, ev
 		case *genwayv1.StreamGenerateTextResponse_Ping:

@@ -27,8 +27,8 @@ const (
 //
 //	started (part_started part_delta* part_completed)* completed
 //
-// with pings anywhere. Parts of one candidate do not overlap and their indices
-// count up from 0; parts of several candidates may interleave.
+// with pings anywhere, and previews anywhere between started and completed. Parts of one candidate do
+// not overlap and their indices count up from 0; parts of several candidates may interleave.
 type StreamGenerateTextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step.
@@ -41,6 +41,7 @@ type StreamGenerateTextResponse struct {
 	//	*StreamGenerateTextResponse_PartCompleted
 	//	*StreamGenerateTextResponse_Completed
 	//	*StreamGenerateTextResponse_Ping
+	//	*StreamGenerateTextResponse_ImagePreview
 	//	*StreamGenerateTextResponse_Wire
 	Payload       isStreamGenerateTextResponse_Payload `protobuf_oneof:"payload"`
 	unknownFields protoimpl.UnknownFields
@@ -138,6 +139,15 @@ func (x *StreamGenerateTextResponse) GetPing() *Ping {
 	return nil
 }
 
+func (x *StreamGenerateTextResponse) GetImagePreview() *ImagePreview {
+	if x != nil {
+		if x, ok := x.Payload.(*StreamGenerateTextResponse_ImagePreview); ok {
+			return x.ImagePreview
+		}
+	}
+	return nil
+}
+
 func (x *StreamGenerateTextResponse) GetWire() *WireFrame {
 	if x != nil {
 		if x, ok := x.Payload.(*StreamGenerateTextResponse_Wire); ok {
@@ -181,6 +191,12 @@ type StreamGenerateTextResponse_Ping struct {
 	Ping *Ping `protobuf:"bytes,6,opt,name=ping,proto3,oneof"`
 }
 
+type StreamGenerateTextResponse_ImagePreview struct {
+	// A preview of an image that is being drawn; the image itself is a part. Protocols of text
+	// callers have no place for it.
+	ImagePreview *ImagePreview `protobuf:"bytes,7,opt,name=image_preview,json=imagePreview,proto3,oneof"`
+}
+
 type StreamGenerateTextResponse_Wire struct {
 	// An upstream event passed through; sent only to callers whose request had
 	// a wire message of the same protocol, in place of the events above but for
@@ -199,6 +215,8 @@ func (*StreamGenerateTextResponse_PartCompleted) isStreamGenerateTextResponse_Pa
 func (*StreamGenerateTextResponse_Completed) isStreamGenerateTextResponse_Payload() {}
 
 func (*StreamGenerateTextResponse_Ping) isStreamGenerateTextResponse_Payload() {}
+
+func (*StreamGenerateTextResponse_ImagePreview) isStreamGenerateTextResponse_Payload() {}
 
 func (*StreamGenerateTextResponse_Wire) isStreamGenerateTextResponse_Payload() {}
 
@@ -732,6 +750,79 @@ func (x *SummaryDelta) GetText() string {
 	return ""
 }
 
+// ImagePreview is an image as far as it is drawn: a whole file of the image's size.
+type ImagePreview struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The identifier of the part that will have the image, where the protocol has one.
+	PartId string `protobuf:"bytes,1,opt,name=part_id,json=partId,proto3" json:"part_id,omitempty"`
+	// Which preview of the image, from 0.
+	PartialIndex int32 `protobuf:"varint,2,opt,name=partial_index,json=partialIndex,proto3" json:"partial_index,omitempty"`
+	// The encoded preview.
+	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	// Members of the event's JSON object without a field here.
+	NativeFields  []*NativeField `protobuf:"bytes,4,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImagePreview) Reset() {
+	*x = ImagePreview{}
+	mi := &file_genway_v1_stream_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImagePreview) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImagePreview) ProtoMessage() {}
+
+func (x *ImagePreview) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_stream_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImagePreview.ProtoReflect.Descriptor instead.
+func (*ImagePreview) Descriptor() ([]byte, []int) {
+	return file_genway_v1_stream_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ImagePreview) GetPartId() string {
+	if x != nil {
+		return x.PartId
+	}
+	return ""
+}
+
+func (x *ImagePreview) GetPartialIndex() int32 {
+	if x != nil {
+		return x.PartialIndex
+	}
+	return 0
+}
+
+func (x *ImagePreview) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ImagePreview) GetNativeFields() []*NativeField {
+	if x != nil {
+		return x.NativeFields
+	}
+	return nil
+}
+
 // PartCompleted closes a part.
 type PartCompleted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -745,7 +836,7 @@ type PartCompleted struct {
 
 func (x *PartCompleted) Reset() {
 	*x = PartCompleted{}
-	mi := &file_genway_v1_stream_proto_msgTypes[5]
+	mi := &file_genway_v1_stream_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +848,7 @@ func (x *PartCompleted) String() string {
 func (*PartCompleted) ProtoMessage() {}
 
 func (x *PartCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stream_proto_msgTypes[5]
+	mi := &file_genway_v1_stream_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +861,7 @@ func (x *PartCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartCompleted.ProtoReflect.Descriptor instead.
 func (*PartCompleted) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stream_proto_rawDescGZIP(), []int{5}
+	return file_genway_v1_stream_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PartCompleted) GetCandidate() int32 {
@@ -808,7 +899,7 @@ type TextCompleted struct {
 
 func (x *TextCompleted) Reset() {
 	*x = TextCompleted{}
-	mi := &file_genway_v1_stream_proto_msgTypes[6]
+	mi := &file_genway_v1_stream_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -820,7 +911,7 @@ func (x *TextCompleted) String() string {
 func (*TextCompleted) ProtoMessage() {}
 
 func (x *TextCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stream_proto_msgTypes[6]
+	mi := &file_genway_v1_stream_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -833,7 +924,7 @@ func (x *TextCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextCompleted.ProtoReflect.Descriptor instead.
 func (*TextCompleted) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stream_proto_rawDescGZIP(), []int{6}
+	return file_genway_v1_stream_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *TextCompleted) GetCandidates() []*CandidateEnd {
@@ -899,7 +990,7 @@ type CandidateEnd struct {
 
 func (x *CandidateEnd) Reset() {
 	*x = CandidateEnd{}
-	mi := &file_genway_v1_stream_proto_msgTypes[7]
+	mi := &file_genway_v1_stream_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -911,7 +1002,7 @@ func (x *CandidateEnd) String() string {
 func (*CandidateEnd) ProtoMessage() {}
 
 func (x *CandidateEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stream_proto_msgTypes[7]
+	mi := &file_genway_v1_stream_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -924,7 +1015,7 @@ func (x *CandidateEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CandidateEnd.ProtoReflect.Descriptor instead.
 func (*CandidateEnd) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stream_proto_rawDescGZIP(), []int{7}
+	return file_genway_v1_stream_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CandidateEnd) GetIndex() int32 {
@@ -978,7 +1069,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_genway_v1_stream_proto_msgTypes[8]
+	mi := &file_genway_v1_stream_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1081,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stream_proto_msgTypes[8]
+	mi := &file_genway_v1_stream_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,14 +1094,14 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stream_proto_rawDescGZIP(), []int{8}
+	return file_genway_v1_stream_proto_rawDescGZIP(), []int{9}
 }
 
 var File_genway_v1_stream_proto protoreflect.FileDescriptor
 
 const file_genway_v1_stream_proto_rawDesc = "" +
 	"\n" +
-	"\x16genway/v1/stream.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc2\x03\n" +
+	"\x16genway/v1/stream.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x04\n" +
 	"\x1aStreamGenerateTextResponse\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x16.genway.v1.TextStartedB\x03\xe0A\x03H\x00R\astarted\x12@\n" +
 	"\fpart_started\x18\x02 \x01(\v2\x16.genway.v1.PartStartedB\x03\xe0A\x03H\x00R\vpartStarted\x12:\n" +
@@ -1018,7 +1109,8 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"part_delta\x18\x03 \x01(\v2\x14.genway.v1.PartDeltaB\x03\xe0A\x03H\x00R\tpartDelta\x12F\n" +
 	"\x0epart_completed\x18\x04 \x01(\v2\x18.genway.v1.PartCompletedB\x03\xe0A\x03H\x00R\rpartCompleted\x12=\n" +
 	"\tcompleted\x18\x05 \x01(\v2\x18.genway.v1.TextCompletedB\x03\xe0A\x03H\x00R\tcompleted\x12*\n" +
-	"\x04ping\x18\x06 \x01(\v2\x0f.genway.v1.PingB\x03\xe0A\x03H\x00R\x04ping\x12/\n" +
+	"\x04ping\x18\x06 \x01(\v2\x0f.genway.v1.PingB\x03\xe0A\x03H\x00R\x04ping\x12C\n" +
+	"\rimage_preview\x18\a \x01(\v2\x17.genway.v1.ImagePreviewB\x03\xe0A\x03H\x00R\fimagePreview\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameB\x03\xe0A\x03H\x00R\x04wireB\t\n" +
 	"\apayload\"\xf8\x02\n" +
 	"\vTextStarted\x12\x13\n" +
@@ -1058,7 +1150,12 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\x05delta\"B\n" +
 	"\fSummaryDelta\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12\x17\n" +
-	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"M\n" +
+	"\x04text\x18\x02 \x01(\tB\x03\xe0A\x03R\x04text\"\xb1\x01\n" +
+	"\fImagePreview\x12\x1c\n" +
+	"\apart_id\x18\x01 \x01(\tB\x03\xe0A\x03R\x06partId\x12(\n" +
+	"\rpartial_index\x18\x02 \x01(\x05B\x03\xe0A\x03R\fpartialIndex\x12\x17\n" +
+	"\x04data\x18\x03 \x01(\fB\x03\xe0A\x03R\x04data\x12@\n" +
+	"\rnative_fields\x18\x04 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"M\n" +
 	"\rPartCompleted\x12!\n" +
 	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
 	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xdb\x02\n" +
@@ -1096,61 +1193,64 @@ func file_genway_v1_stream_proto_rawDescGZIP() []byte {
 	return file_genway_v1_stream_proto_rawDescData
 }
 
-var file_genway_v1_stream_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_genway_v1_stream_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_genway_v1_stream_proto_goTypes = []any{
 	(*StreamGenerateTextResponse)(nil), // 0: genway.v1.StreamGenerateTextResponse
 	(*TextStarted)(nil),                // 1: genway.v1.TextStarted
 	(*PartStarted)(nil),                // 2: genway.v1.PartStarted
 	(*PartDelta)(nil),                  // 3: genway.v1.PartDelta
 	(*SummaryDelta)(nil),               // 4: genway.v1.SummaryDelta
-	(*PartCompleted)(nil),              // 5: genway.v1.PartCompleted
-	(*TextCompleted)(nil),              // 6: genway.v1.TextCompleted
-	(*CandidateEnd)(nil),               // 7: genway.v1.CandidateEnd
-	(*Ping)(nil),                       // 8: genway.v1.Ping
-	(*WireFrame)(nil),                  // 9: genway.v1.WireFrame
-	(*timestamppb.Timestamp)(nil),      // 10: google.protobuf.Timestamp
-	(*Usage)(nil),                      // 11: genway.v1.Usage
-	(*Loss)(nil),                       // 12: genway.v1.Loss
-	(*NativeField)(nil),                // 13: genway.v1.NativeField
-	(*Part)(nil),                       // 14: genway.v1.Part
-	(*Citation)(nil),                   // 15: genway.v1.Citation
-	(*Seal)(nil),                       // 16: genway.v1.Seal
-	(*TokenLogprob)(nil),               // 17: genway.v1.TokenLogprob
-	(*PromptFeedback)(nil),             // 18: genway.v1.PromptFeedback
-	(StopReason)(0),                    // 19: genway.v1.StopReason
+	(*ImagePreview)(nil),               // 5: genway.v1.ImagePreview
+	(*PartCompleted)(nil),              // 6: genway.v1.PartCompleted
+	(*TextCompleted)(nil),              // 7: genway.v1.TextCompleted
+	(*CandidateEnd)(nil),               // 8: genway.v1.CandidateEnd
+	(*Ping)(nil),                       // 9: genway.v1.Ping
+	(*WireFrame)(nil),                  // 10: genway.v1.WireFrame
+	(*timestamppb.Timestamp)(nil),      // 11: google.protobuf.Timestamp
+	(*Usage)(nil),                      // 12: genway.v1.Usage
+	(*Loss)(nil),                       // 13: genway.v1.Loss
+	(*NativeField)(nil),                // 14: genway.v1.NativeField
+	(*Part)(nil),                       // 15: genway.v1.Part
+	(*Citation)(nil),                   // 16: genway.v1.Citation
+	(*Seal)(nil),                       // 17: genway.v1.Seal
+	(*TokenLogprob)(nil),               // 18: genway.v1.TokenLogprob
+	(*PromptFeedback)(nil),             // 19: genway.v1.PromptFeedback
+	(StopReason)(0),                    // 20: genway.v1.StopReason
 }
 var file_genway_v1_stream_proto_depIdxs = []int32{
 	1,  // 0: genway.v1.StreamGenerateTextResponse.started:type_name -> genway.v1.TextStarted
 	2,  // 1: genway.v1.StreamGenerateTextResponse.part_started:type_name -> genway.v1.PartStarted
 	3,  // 2: genway.v1.StreamGenerateTextResponse.part_delta:type_name -> genway.v1.PartDelta
-	5,  // 3: genway.v1.StreamGenerateTextResponse.part_completed:type_name -> genway.v1.PartCompleted
-	6,  // 4: genway.v1.StreamGenerateTextResponse.completed:type_name -> genway.v1.TextCompleted
-	8,  // 5: genway.v1.StreamGenerateTextResponse.ping:type_name -> genway.v1.Ping
-	9,  // 6: genway.v1.StreamGenerateTextResponse.wire:type_name -> genway.v1.WireFrame
-	10, // 7: genway.v1.TextStarted.create_time:type_name -> google.protobuf.Timestamp
-	11, // 8: genway.v1.TextStarted.usage:type_name -> genway.v1.Usage
-	12, // 9: genway.v1.TextStarted.losses:type_name -> genway.v1.Loss
-	13, // 10: genway.v1.TextStarted.native_fields:type_name -> genway.v1.NativeField
-	14, // 11: genway.v1.PartStarted.part:type_name -> genway.v1.Part
-	4,  // 12: genway.v1.PartDelta.summary:type_name -> genway.v1.SummaryDelta
-	15, // 13: genway.v1.PartDelta.citation:type_name -> genway.v1.Citation
-	16, // 14: genway.v1.PartDelta.signature:type_name -> genway.v1.Seal
-	16, // 15: genway.v1.PartDelta.encrypted_content:type_name -> genway.v1.Seal
-	16, // 16: genway.v1.PartDelta.thought_signature:type_name -> genway.v1.Seal
-	13, // 17: genway.v1.PartDelta.native:type_name -> genway.v1.NativeField
-	17, // 18: genway.v1.PartDelta.logprobs:type_name -> genway.v1.TokenLogprob
-	7,  // 19: genway.v1.TextCompleted.candidates:type_name -> genway.v1.CandidateEnd
-	11, // 20: genway.v1.TextCompleted.usage:type_name -> genway.v1.Usage
-	18, // 21: genway.v1.TextCompleted.prompt_feedback:type_name -> genway.v1.PromptFeedback
-	12, // 22: genway.v1.TextCompleted.losses:type_name -> genway.v1.Loss
-	13, // 23: genway.v1.TextCompleted.native_fields:type_name -> genway.v1.NativeField
-	19, // 24: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
-	13, // 25: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	6,  // 3: genway.v1.StreamGenerateTextResponse.part_completed:type_name -> genway.v1.PartCompleted
+	7,  // 4: genway.v1.StreamGenerateTextResponse.completed:type_name -> genway.v1.TextCompleted
+	9,  // 5: genway.v1.StreamGenerateTextResponse.ping:type_name -> genway.v1.Ping
+	5,  // 6: genway.v1.StreamGenerateTextResponse.image_preview:type_name -> genway.v1.ImagePreview
+	10, // 7: genway.v1.StreamGenerateTextResponse.wire:type_name -> genway.v1.WireFrame
+	11, // 8: genway.v1.TextStarted.create_time:type_name -> google.protobuf.Timestamp
+	12, // 9: genway.v1.TextStarted.usage:type_name -> genway.v1.Usage
+	13, // 10: genway.v1.TextStarted.losses:type_name -> genway.v1.Loss
+	14, // 11: genway.v1.TextStarted.native_fields:type_name -> genway.v1.NativeField
+	15, // 12: genway.v1.PartStarted.part:type_name -> genway.v1.Part
+	4,  // 13: genway.v1.PartDelta.summary:type_name -> genway.v1.SummaryDelta
+	16, // 14: genway.v1.PartDelta.citation:type_name -> genway.v1.Citation
+	17, // 15: genway.v1.PartDelta.signature:type_name -> genway.v1.Seal
+	17, // 16: genway.v1.PartDelta.encrypted_content:type_name -> genway.v1.Seal
+	17, // 17: genway.v1.PartDelta.thought_signature:type_name -> genway.v1.Seal
+	14, // 18: genway.v1.PartDelta.native:type_name -> genway.v1.NativeField
+	18, // 19: genway.v1.PartDelta.logprobs:type_name -> genway.v1.TokenLogprob
+	14, // 20: genway.v1.ImagePreview.native_fields:type_name -> genway.v1.NativeField
+	8,  // 21: genway.v1.TextCompleted.candidates:type_name -> genway.v1.CandidateEnd
+	12, // 22: genway.v1.TextCompleted.usage:type_name -> genway.v1.Usage
+	19, // 23: genway.v1.TextCompleted.prompt_feedback:type_name -> genway.v1.PromptFeedback
+	13, // 24: genway.v1.TextCompleted.losses:type_name -> genway.v1.Loss
+	14, // 25: genway.v1.TextCompleted.native_fields:type_name -> genway.v1.NativeField
+	20, // 26: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
+	14, // 27: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_stream_proto_init() }
@@ -1169,6 +1269,7 @@ func file_genway_v1_stream_proto_init() {
 		(*StreamGenerateTextResponse_PartCompleted)(nil),
 		(*StreamGenerateTextResponse_Completed)(nil),
 		(*StreamGenerateTextResponse_Ping)(nil),
+		(*StreamGenerateTextResponse_ImagePreview)(nil),
 		(*StreamGenerateTextResponse_Wire)(nil),
 	}
 	file_genway_v1_stream_proto_msgTypes[3].OneofWrappers = []any{
@@ -1186,14 +1287,14 @@ func file_genway_v1_stream_proto_init() {
 		(*PartDelta_ThoughtSignature)(nil),
 		(*PartDelta_Native)(nil),
 	}
-	file_genway_v1_stream_proto_msgTypes[7].OneofWrappers = []any{}
+	file_genway_v1_stream_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_stream_proto_rawDesc), len(file_genway_v1_stream_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
