@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type importKeys struct {
 	storeFlags
 	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, which may have several as in \"chat,messages\", and settings as the flags of genway keys create are named, with _ for -: name, owner, expire_time, requests_per_minute, budget_month. Each value is as the flag takes it."`
 	Out    string `placeholder:"FILE" help:"Write the keys to this file instead of printing them. It must not exist, and is readable by its user only."`
+	Hashes bool   `help:"Import keys of another gateway, which stay as they are: the column sha256 has the SHA-256 of each, in 64 hexadecimal digits. genway serve --foreign-keys accepts them."`
 	DryRun bool   `help:"Check the file and create nothing."`
 }
 
@@ -37,10 +39,19 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
 	}
 	progress := cli.NewProgress()
 	defer progress.Clear()
-	table := keyTable{bytes.NewReader(text)}
-	total, err := checkKeys(ctx, table, progress)
-	if err != nil {
-		return fmt.Errorf("%s:%w", name, err)
+	table := keyTable{bytes.NewReader(text), c.Hashes}
+	total, wrong, err := checkKeys(ctx, table, progress)
+	switch {
+	case err != nil:
+		return err
+	case len(wrong) == 1:
+		return fmt.Errorf("%s:%w; nothing was imported", name, wrong[0])
+	case len(wrong) > 1:
+		lines := []string{fmt.Sprintf("%s has %s; nothing was imported", name, counted(len(wrong)))}
+		for _, err := range wrong {
+			lines = append(lines, fmt.Sprintf("%s:%v", name, err))
+		}
+		return errors.New(strings.Join(lines, "\n"))
 	}
 	output := stdout
 	if c.Out != "" && !c.DryRun {
@@ -64,7 +75,9 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
 				return nil
 			}})
 			progress.Clear()
-			if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
+			if invalid, ok := errors.AsType[*keys.InvalidError](err); ok && invalid.Fields[0].Field == "key_id" {
+				return fmt.Errorf("%s: a key of it is in the store already", name) // which one, the store does not say
+			} else if ok {
 				return fmt.Errorf("%s:%w", name, table.blame(invalid))
 			}
 			return err
@@ -106,20 +119,47 @@ func (c *importKeys) read(ctx context.Context) (text []byte, name string, err er
 	return text, name, cmp.Or(ctx.Err(), err)
 }
 
-// checkKeys checks the file without a store and returns the number of its keys.
-func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (total int64, err error) {
+// maxImportMistakes bounds how many mistakes of a file are named.
+const maxImportMistakes = 100
+
+// counted says how many mistakes there are, as far as they are named.
+func counted(n int) string {
+	if n == maxImportMistakes {
+		return fmt.Sprintf("%d mistakes or more", n)
+	}
+	return fmt.Sprintf("%d mistakes", n)
+}
+
+// checkKeys checks the file without a store and returns the number of its keys, and what is wrong with it. The error is the
+// context's.
+func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (total int64, wrong []error, err error) {
 	now := time.Now()
+	secrets := map[keys.Digest]int{} // and the lines that have them
 	for row, err := range table.rows() {
-		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return 0, err
+		switch {
+		case ctx.Err() != nil:
+			return 0, nil, ctx.Err()
+		case err != nil:
+			wrong = append(wrong, err)
+		default:
+			if invalid, ok := errors.AsType[*keys.InvalidError](row.params.Check(now)); ok {
+				wrong = append(wrong, row.blame(invalid)...)
+			}
+			if table.hashes {
+				at := row.placeOf(hashColumn)
+				if first, twice := secrets[row.params.Drawn.Secret]; twice {
+					wrong = append(wrong, at.placed("%s: line %d has the same key", hashColumn, first))
+				}
+				secrets[row.params.Drawn.Secret] = at.line
+			}
 		}
-		if invalid, ok := errors.AsType[*keys.InvalidError](row.params.Check(now)); ok {
-			return 0, fmt.Errorf("%w; nothing was imported", row.blame(invalid))
+		if len(wrong) >= maxImportMistakes {
+			return 0, wrong[:maxImportMistakes], nil
 		}
 		total++
 		progress.Report(total, 0, "keys are checked")
 	}
-	return total, nil
+	return total, wrong, nil
 }
 
 // importing returns what opens the store. A dry run makes no store, not even an empty one:
@@ -143,7 +183,13 @@ func (c *importKeys) importing() opens {
 }
 
 // keyTable reads an import's file, row by row and as often as it is needed.
-type keyTable struct{ file io.ReadSeeker }
+type keyTable struct {
+	file   io.ReadSeeker
+	hashes bool // the keys exist elsewhere: hashColumn has their digests
+}
+
+// hashColumn has the SHA-256 of keys that exist elsewhere.
+const hashColumn = "sha256"
 
 // keyRow is a row of the file: the key it asks for, and where each of its cells is.
 type keyRow struct {
@@ -163,21 +209,23 @@ func (p place) placed(format string, args ...any) error {
 // placeOf returns the line and column of a member's cell, or of the row if the table has no such column.
 func (r keyRow) placeOf(member string) place {
 	name := settingOf(member)
-	if member == "group" {
-		name = "group"
+	if member == "group" || member == hashColumn {
+		name = member
 	}
 	line, column := r.in.FieldPos(max(0, slices.Index(r.columns, name)))
 	return place{line, column}
 }
 
 // blame says where in the file it is that the key of the row cannot be made.
-func (r keyRow) blame(invalid *keys.InvalidError) error {
-	field := invalid.Fields[0]
-	return r.placeOf(field.Field).placed("%w", field)
+func (r keyRow) blame(invalid *keys.InvalidError) (list []error) {
+	for _, field := range invalid.Fields {
+		list = append(list, r.placeOf(field.Field).placed("%w", field))
+	}
+	return list
 }
 
-// rows reads the file from its beginning. Errors begin with the line and the column; a row is
-// good until the next one is read.
+// rows reads the file from its beginning. Errors begin with the line and the column; after one of a cell the next row is
+// read, unless the caller has ended. A row is good until the next one is read.
 func (t keyTable) rows() iter.Seq2[keyRow, error] {
 	return func(yield func(keyRow, error) bool) {
 		if _, err := t.file.Seek(0, io.SeekStart); err != nil {
@@ -198,7 +246,7 @@ func (t keyTable) rows() iter.Seq2[keyRow, error] {
 		header = slices.Clone(header)
 		// The byte order mark that programs for tables write.
 		header[0] = strings.TrimPrefix(header[0], "\ufeff")
-		columns, err := columnsOf(in, header)
+		columns, err := columnsOf(in, header, t.hashes)
 		if err != nil {
 			yield(keyRow{}, err)
 			return
@@ -210,11 +258,14 @@ func (t keyTable) rows() iter.Seq2[keyRow, error] {
 			}
 			row := keyRow{in: in, columns: header}
 			if err != nil {
-				err = csvError(err)
-			} else {
-				row.params, err = paramsOf(in, header, columns, cells)
+				yield(row, csvError(err))
+				return
 			}
-			if !yield(row, err) || err != nil {
+			row.params, err = paramsOf(in, header, columns, cells)
+			if err == nil && t.hashes {
+				err = foreignKey(&row.params)
+			}
+			if !yield(row, err) {
 				return
 			}
 		}
@@ -232,16 +283,38 @@ func (t keyTable) params() iter.Seq2[keys.CreateParams, error] {
 	}
 }
 
-// draw draws the keys of the rows. It returns their params, and what is printed of them as CSV.
+// foreignKey makes the params of a key that exists elsewhere those of one whose id is new.
+func foreignKey(params *keys.CreateParams) error {
+	drawn, _, err := keys.Draw(rand.Reader)
+	if err != nil {
+		return err
+	}
+	params.Drawn.ID = drawn.ID
+	if params.Labels == nil {
+		params.Labels = map[string]string{}
+	}
+	params.Labels[keys.LabelForeign] = hashColumn
+	return nil
+}
+
+// draw draws the keys of the rows. It returns their params, and what is printed of them as CSV: keys that exist elsewhere
+// are not known here.
 func (t keyTable) draw() (params iter.Seq2[keys.CreateParams, error], printed string, err error) {
 	var all []keys.Drawn
 	var text strings.Builder
 	lines := csv.NewWriter(&text)
-	err = lines.Write([]string{"id", "group", "name", "key"})
+	columns := []string{"id", "group", "name", "key"}
+	if t.hashes {
+		columns = columns[:3]
+	}
+	err = lines.Write(columns)
 	for row, wrong := range t.params() {
 		drawn, raw, failed := keys.Draw(rand.Reader)
+		if t.hashes {
+			drawn = row.Drawn
+		}
 		all = append(all, drawn)
-		err = errors.Join(err, wrong, failed, lines.Write([]string{drawn.ID, string(row.Group), row.Name, raw}))
+		err = errors.Join(err, wrong, failed, lines.Write([]string{drawn.ID, string(row.Group), row.Name, raw}[:len(columns)]))
 	}
 	lines.Flush()
 	return func(yield func(keys.CreateParams, error) bool) {
@@ -255,8 +328,8 @@ func (t keyTable) draw() (params iter.Seq2[keys.CreateParams, error], printed st
 	}, text.String(), errors.Join(err, lines.Error())
 }
 
-// columnsOf returns what each column sets; nil for the group.
-func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
+// columnsOf returns what each column sets; nil for the group and the hashes.
+func columnsOf(in *csv.Reader, header []string, hashes bool) ([]*setting, error) {
 	columns := make([]*setting, len(header))
 	for i := range header {
 		header[i] = strings.TrimSpace(header[i])
@@ -266,7 +339,7 @@ func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
 		if slices.Contains(header[:i], name) {
 			return nil, at.placed("column %s stands there twice", shown(name))
 		}
-		if name == "group" {
+		if name == "group" || hashes && name == hashColumn {
 			continue
 		}
 		n := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
@@ -278,6 +351,9 @@ func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
 	if !slices.Contains(header, "group") {
 		return nil, place{1, 1}.placed("the column group is missing")
 	}
+	if hashes && !slices.Contains(header, hashColumn) {
+		return nil, place{1, 1}.placed("the column %s is missing", hashColumn)
+	}
 	return columns, nil
 }
 
@@ -286,6 +362,13 @@ func paramsOf(in *csv.Reader, header []string, columns []*setting, cells []strin
 	var params keys.CreateParams
 	for i, text := range cells {
 		text = strings.TrimSpace(text)
+		if columns[i] == nil && header[i] == hashColumn {
+			if n, err := hex.Decode(params.Drawn.Secret[:], []byte(text[:min(len(text), 64)])); err != nil || n != len(params.Drawn.Secret) || len(text) != 64 {
+				line, column := in.FieldPos(i)
+				return params, place{line, column}.placed("%s: expected 64 hexadecimal digits", hashColumn) // it may be a key
+			}
+			continue
+		}
 		if columns[i] == nil {
 			params.Group = keys.Group(text)
 			if group, err := keys.ParseGroup(text); err == nil { // Check says what is wrong with another
@@ -309,7 +392,7 @@ func (t keyTable) blame(invalid *keys.InvalidError) error {
 			return err
 		}
 		if index == invalid.Index {
-			return row.blame(invalid)
+			return row.blame(invalid)[0]
 		}
 		index++
 	}

@@ -78,7 +78,7 @@ func TestImportBlame(t *testing.T) {
 		"group,name\nchat,a\n":         " name: it is taken",
 		"name\n":                       "1:1: the column group is missing",
 	} {
-		if err := (keyTable{strings.NewReader(text)}).blame(wrong); err == nil || err.Error() != want {
+		if err := (keyTable{file: strings.NewReader(text)}).blame(wrong); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestImportOfPipe(t *testing.T) {
 func TestCheckKeysEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := checkKeys(ctx, keyTable{strings.NewReader(csvOf(5, ""))}, nil); !errors.Is(err, context.Canceled) || n != 0 {
+	if n, _, err := checkKeys(ctx, keyTable{file: strings.NewReader(csvOf(5, ""))}, nil); !errors.Is(err, context.Canceled) || n != 0 {
 		t.Errorf("%d, %v", n, err)
 	}
 }

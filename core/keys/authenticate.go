@@ -75,7 +75,7 @@ const never = math.MinInt64 / 2
 // While the store fails, known keys are served for Config.Staleness after its last
 // answer, and no caller waits: it is asked again once every Freshness, in the background.
 func (s *Service) Authenticate(ctx context.Context, raw string) (Principal, error) {
-	if Valid(raw) != nil {
+	if Valid(raw) != nil && !foreign(raw, s.foreign) {
 		return Principal{}, ErrWrongKey
 	}
 	hash := Hash(raw)

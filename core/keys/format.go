@@ -74,7 +74,41 @@ func Valid(raw string) error {
 	return nil
 }
 
-// Hash is what is stored of a key: its SHA-256.
+// LabelForeign marks keys that another gateway made: its value is how their secrets came here, as sha256.
+const LabelForeign = "foreign"
+
+const (
+	minForeignPrefix = 2
+	maxForeign       = 256
+)
+
+// CheckForeign refuses what cannot be the beginning of keys that another gateway made: too short a text, one with bytes
+// that no key has, and one that keys of our own begin with, whose checksum says whether they were mistyped.
+func CheckForeign(prefix string) error {
+	switch {
+	case len(prefix) < minForeignPrefix || len(prefix) > maxForeign/2 || strings.ContainsFunc(prefix, invisible):
+		return fmt.Errorf("%s cannot be the prefix of keys: want %d to %d visible ASCII characters", quote(prefix), minForeignPrefix, maxForeign/2)
+	case strings.HasPrefix(Prefix, prefix), strings.HasPrefix(prefix, Prefix):
+		return fmt.Errorf("%s cannot be the prefix of another gateway's keys: those of Genway begin with it", quote(prefix))
+	}
+	return nil
+}
+
+// foreign reports whether raw is written as a key of another gateway is: one of the prefixes, and up to 256 visible ASCII
+// characters in all.
+func foreign(raw string, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(raw, prefix) {
+			return len(raw) <= maxForeign && !strings.ContainsFunc(raw, invisible)
+		}
+	}
+	return false
+}
+
+func invisible(r rune) bool { return r <= ' ' || r > '~' }
+
+// Hash is what is stored of a key: its SHA-256. A key of another gateway is as hard to guess as that gateway
+// made it.
 //
 // A fast hash without a salt is right here. Slow, salted ones protect passwords,
 // which people choose and attackers list; a key is 178 random bits, so

@@ -219,3 +219,20 @@ func TestRedactIn(t *testing.T) {
 		}
 	}
 }
+
+// What cannot begin another gateway's keys is refused; none of them is good without its prefix.
+func TestForeignPrefixes(t *testing.T) {
+	for _, prefix := range []string{"", "s", "gw", "gwk_", "gwk_a", "sk -", "ключ", "sk-\n", strings.Repeat("a", 129)} {
+		if err := keys.CheckForeign(prefix); err == nil {
+			t.Errorf("%q is accepted", prefix)
+		}
+		if _, err := keys.New(keys.Config{Store: &memory{}, Foreign: []string{prefix}}); err == nil {
+			t.Errorf("%q is accepted by a service", prefix)
+		}
+	}
+	for _, prefix := range []string{"sk-", "sk", "vk_live_", "gwz"} {
+		if err := keys.CheckForeign(prefix); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -35,6 +35,10 @@ type Config struct {
 	// Timeout bounds each question to the store on behalf of Authenticate. Default
 	// one second.
 	Timeout time.Duration
+	// Foreign are what keys begin with that another gateway made, of which the store has the
+	// SHA-256 by an import: "sk-". Each is printable ASCII of at least 2 bytes. Such a key has no checksum, so a
+	// mistyped one costs a question to the store. Default: none; only keys of our own are good.
+	Foreign []string
 	// Logger gets one line when the store stops to answer and one when it is back.
 	// Default: none.
 	Logger *slog.Logger
@@ -63,6 +67,7 @@ type Service struct {
 	freshness time.Duration
 	staleness time.Duration
 	timeout   time.Duration
+	foreign   []string
 	logger    *slog.Logger
 	clock     func() time.Time
 	random    io.Reader
@@ -100,11 +105,17 @@ func New(cfg Config) (*Service, error) {
 	case cfg.Timeout < 0:
 		return nil, fmt.Errorf("keys: timeout %s is negative", cfg.Timeout)
 	}
+	for _, prefix := range cfg.Foreign {
+		if err := CheckForeign(prefix); err != nil {
+			return nil, fmt.Errorf("keys: %w", err)
+		}
+	}
 	s := &Service{
 		store:     cfg.Store,
 		freshness: cmp.Or(cfg.Freshness, defaultFreshness),
 		staleness: cmp.Or(cfg.Staleness, defaultStaleness),
 		timeout:   cmp.Or(cfg.Timeout, defaultTimeout),
+		foreign:   slices.Clone(cfg.Foreign),
 		logger:    cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		clock:     cfg.Clock,
 		random:    cfg.Random,

@@ -92,7 +92,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		return nil, err
 	}
 	routing.writable, routing.settings = f.ConsoleWrite, f.settings
-	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff, Waits: logWaits(log)}, log)
+	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff, Waits: logWaits(log)}, keys.Config{Logger: log, Foreign: f.ForeignKeys})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}
@@ -272,6 +272,8 @@ type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all els
 
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`
+
+	ForeignKeys []string `name:"foreign-keys" env:"GENWAY_FOREIGN_KEYS" placeholder:"PREFIX,…" help:"What keys of another gateway begin with, as sk-, whose SHA-256 genway keys import --hashes has put into the store. Without it, only keys of Genway are accepted."`
 
 	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Allow admins to write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams, and what the server reads, to any address. Programs (auth.command) are written on the host only."`
 

@@ -71,8 +71,8 @@ func (d Data) journal(log *slog.Logger) string {
 	return dir
 }
 
-// openStore opens the store and its keys. The flags set the location of config. log may be nil.
-func (d Data) openStore(ctx context.Context, config store.Config, log *slog.Logger) (*store.Store, *keys.Service, error) {
+// openStore opens the store and its keys. The flags set the location of config, and the store is that of with.
+func (d Data) openStore(ctx context.Context, config store.Config, with keys.Config) (*store.Store, *keys.Service, error) {
 	location, err := d.Location()
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,8 @@ func (d Data) openStore(ctx context.Context, config store.Config, log *slog.Logg
 	if err != nil {
 		return nil, nil, err
 	}
-	service, err := keys.New(keys.Config{Store: db.Keys(), Logger: log})
+	with.Store = db.Keys()
+	service, err := keys.New(with)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -103,7 +104,7 @@ func (d Data) WithNewKeys(ctx context.Context, do func(*keys.Service) error) err
 
 // WithNewStore runs do on the store, which is created where it is missing.
 func (d Data) WithNewStore(ctx context.Context, do func(*store.Store) error) error {
-	db, service, err := d.openStore(ctx, store.Config{}, nil)
+	db, service, err := d.openStore(ctx, store.Config{}, keys.Config{})
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error 
 }
 
 func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.Service) error) error {
-	db, service, err := d.openStore(ctx, config, nil)
+	db, service, err := d.openStore(ctx, config, keys.Config{})
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.S
 
 // WithAudit runs do on the record of changes of the store, which must exist.
 func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
-	db, _, err := d.openStore(ctx, existing, nil)
+	db, _, err := d.openStore(ctx, existing, keys.Config{})
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
 
 // WithLedger runs do on the ledger of the store, which must exist, and on its keys.
 func (d Data) WithLedger(ctx context.Context, do func(ledger.Store, *keys.Service) error) error {
-	db, service, err := d.openStore(ctx, existing, nil)
+	db, service, err := d.openStore(ctx, existing, keys.Config{})
 	if err != nil {
 		return err
 	}
