@@ -338,7 +338,7 @@ func replayed(r *adminv1.LoggedRequest, views []bodyView) (bodyView, error) {
 // deleteBodies deletes the captured bodies of a request.
 func deleteBodies(c *call) error {
 	id := c.r.PathValue("id")
-	if _, err := c.admin.DeleteCaptures(c.ctx, &adminv1.DeleteCapturesRequest{Id: id}); err != nil {
+	if _, err := c.admin.DeleteCaptures(c.ctx, &adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_Id{Id: id}}); err != nil {
 		return err
 	}
 	http.Redirect(c.w, c.r, "/requests/"+url.PathEscape(id), http.StatusSeeOther)

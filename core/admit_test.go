@@ -300,7 +300,7 @@ func TestK5EveryRPCIsAdmitted(t *testing.T) {
 			if wait := d.GetRetryAfter().AsDuration(); wait <= 0 || wait > 30*time.Second || !strings.Contains(d.GetMessage(), "this key: 2 requests a minute. Please try again in ") {
 				t.Errorf("%v: %s", wait, d.GetMessage())
 			}
-			if q := d.GetQuota(); q.GetScope() != "key" || q.GetMetric() != "requests" || q.GetLimit() != 2 {
+			if q := d.GetQuota(); q.GetScope() != "key" || q.GetMetric() != "requests" || q.GetLimit() != 2 || q.GetUnit() != "requests/minute" {
 				t.Errorf("%v", q)
 			}
 			if got := header.Get("genway-rate-requests"); len(got) != 1 || !strings.HasPrefix(got[0], "2 0 ") {
@@ -331,6 +331,9 @@ func TestK3ParallelRequestsAgainstABudget(t *testing.T) {
 	d := detail(t, err)
 	if d.GetReason() != core.ReasonBudget || d.GetKind() != fault.QuotaExhausted || !strings.Contains(d.GetMessage(), "budget of this key, 0.000002 dollars a day") {
 		t.Fatalf("%v", d)
+	}
+	if unit := d.GetQuota().GetUnit(); unit != "nano-dollars/day" && unit != "nano-dollars/month" {
+		t.Errorf("the budget is in %q", unit)
 	}
 	reset := d.GetQuota().GetResetTime().AsTime()
 	if !reset.Equal(limit.Day.End(time.Now())) || !strings.Contains(d.GetMessage(), reset.Format(time.RFC3339)) {

@@ -101,7 +101,7 @@ func checkImage(req *genwayv1.GenerateImageRequest) error {
 	if err := checkNatives("", req.GetNativeFields()); err != nil {
 		return err
 	}
-	return checkExtra(req.GetExtraJson())
+	return checkExtra(req, req.GetExtraJson())
 }
 
 // drawn is what an image request gave, and what its images cost by.

@@ -39,7 +39,7 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 	if r.Never {
 		return impossible(r, subject, member)
 	}
-	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}}
+	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: quotaOf(r)}
 	again := fmt.Sprintf("Please try again in %s.", waitText(r.After))
 	if r.Metric != limit.Money {
 		kind := limit.Kinds[r.Metric]
@@ -62,6 +62,17 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 	}
 	f.Message += shareText(r)
 	return f
+}
+
+// quotaOf is the limit that does not admit a request.
+func quotaOf(r *limit.Refusal) *genwayv1.Quota {
+	q := &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}
+	if r.Metric == limit.Money {
+		q.Unit = "nano-dollars/" + q.Period
+	} else {
+		q.Unit = limit.Kinds[r.Metric].Unit
+	}
+	return q
 }
 
 // unpriced is the error for a request under a budget whose cost cannot be counted.
@@ -92,7 +103,7 @@ func impossible(r *limit.Refusal, subject, member string) *fault.Error {
 	if r.Metric == limit.Money {
 		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, its number of answers, or how often it lets the vendor's tools be called.",
 			limit.FormatMoney(r.Asked), subject, limit.FormatMoney(r.Limit), r.Period)
-		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: r.Metric.String(), Limit: r.Limit, Period: string(r.Period)}
+		f.Quota = quotaOf(r)
 		return f
 	}
 	atLeast := ""

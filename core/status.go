@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -143,18 +142,8 @@ func badRequest(f *fault.Error) *errdetails.BadRequest {
 // quotaFailure names the limit that did not admit a call. The subject is whose it is, the
 // metric is as in Quota.
 func quotaFailure(q *genwayv1.Quota, message string) *errdetails.QuotaFailure {
-	metric := "genway/" + q.GetMetric()
-	unit := ""
-	if q.GetPeriod() != "" {
-		unit = "nano-dollars/" + q.GetPeriod()
-	}
-	for _, kind := range limit.Kinds {
-		if kind.Counts == q.GetMetric() {
-			unit = kind.Unit
-		}
-	}
 	return &errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{
-		Subject: q.GetScope(), Description: message, ApiService: "genway.v1.Generation", QuotaMetric: metric,
-		QuotaId: fmt.Sprintf("%s per %s", unit, q.GetScope()), QuotaValue: q.GetLimit(),
+		Subject: q.GetScope(), Description: message, ApiService: "genway.v1.Generation", QuotaMetric: "genway/" + q.GetMetric(),
+		QuotaId: fmt.Sprintf("%s per %s", q.GetUnit(), q.GetScope()), QuotaValue: q.GetLimit(),
 	}}}
 }

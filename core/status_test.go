@@ -72,7 +72,7 @@ func TestCodesOfTheContract(t *testing.T) {
 // Beside ErrorDetail there are the standard details of google.rpc.
 func TestStandardDetails(t *testing.T) {
 	limited := &fault.Error{Kind: fault.QuotaExhausted, Reason: ReasonBudget, Message: "spent", RetryAfter: time.Minute,
-		Quota: &genwayv1.Quota{Scope: "key", Metric: "budget", Limit: 5, Period: "day"}}
+		Quota: &genwayv1.Quota{Scope: "key", Metric: "budget", Limit: 5, Period: "day", Unit: "nano-dollars/day"}}
 	several := fault.New(fault.InvalidRequest, "X", "wrong")
 	several.Fields = []fault.Field{{Param: "a", Message: "one"}, {Param: "b", Message: "two"}}
 	for name, c := range map[string]struct {

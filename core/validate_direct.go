@@ -2,11 +2,17 @@ package core
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
 )
 
 // checkDirect demands of a direct caller's request what the codec of a JSON caller sees to: that
@@ -29,7 +35,21 @@ func checkDirect(req *genwayv1.GenerateTextRequest) error {
 	if err := checkNatives("", req.GetNativeFields()); err != nil {
 		return err
 	}
-	return checkExtra(req.GetExtraJson())
+	if c := req.GetCacheControl(); c != nil {
+		if err := checkCache(c, func() string { return "" }); err != nil {
+			return err
+		}
+	}
+	return checkExtra(req, req.GetExtraJson())
+}
+
+// checkCache checks the time to live of the breakpoint of what is at a path.
+func checkCache(c *genwayv1.CacheControl, path func() string) error {
+	if c.Ttl == nil || c.Ttl.CheckValid() == nil && c.Ttl.GetSeconds() > 0 && c.Ttl.GetSeconds() <= math.MaxInt32 && c.Ttl.GetNanos() == 0 {
+		return nil
+	}
+	at := member.Join(path(), "cache_control.ttl")
+	return fault.Invalid(at, "%s: expected whole seconds from 1 to %d", at, math.MaxInt32)
 }
 
 func checkMessage(m *genwayv1.Message, i int) error {
@@ -74,6 +94,14 @@ func checkPart(p *genwayv1.Part, path func() string) error {
 	if o := p.GetOpaque(); o != nil && !member.Valid(o.GetJson()) {
 		return notJSON(path() + ".opaque.json")
 	}
+	if call := p.GetToolCall(); call != nil && call.Input != nil && call.GetArgumentsJson() != "" {
+		return fault.Invalid(path()+".tool_call.input", "%s.tool_call.input: the call has arguments_json, too; expected one of them", path())
+	}
+	if c := p.GetCacheControl(); c != nil {
+		if err := checkCache(c, path); err != nil {
+			return err
+		}
+	}
 	if len(p.GetNativeFields()) == 0 {
 		return nil
 	}
@@ -96,6 +124,11 @@ func checkTool(t *genwayv1.Tool, i int) error {
 	}
 	if json != "" && !member.Valid([]byte(json)) {
 		return notJSON(member.Index("tools", i) + name)
+	}
+	if c := t.GetCacheControl(); c != nil {
+		if err := checkCache(c, func() string { return member.Index("tools", i) }); err != nil {
+			return err
+		}
 	}
 	if len(t.GetNativeFields()) == 0 {
 		return nil
@@ -140,11 +173,25 @@ func checkNatives(path string, fields []*genwayv1.NativeField) error {
 	return nil
 }
 
-func checkExtra(text string) error {
-	if text == "" || strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && member.Valid([]byte(text)) {
+// checkExtra refuses options of extra_json that the request has a field for, in any spelling. Encoders refuse those that their
+// protocol has another name for.
+func checkExtra(req proto.Message, text string) error {
+	if text == "" {
 		return nil
 	}
-	return fault.Invalid("extra_json", "extra_json: expected the text of a JSON object")
+	var options map[string]jsontext.Value
+	if json.Unmarshal([]byte(text), &options) != nil || options == nil {
+		return fault.Invalid("extra_json", "extra_json: expected the text of a JSON object that has each member once")
+	}
+	fields := req.ProtoReflect().Descriptor().Fields()
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		for i := range fields.Len() {
+			if strings.EqualFold(strings.ReplaceAll(name, "_", ""), fields.Get(i).JSONName()) {
+				return fault.Invalid("extra_json."+name, "extra_json.%s: the request has a field for it", name)
+			}
+		}
+	}
+	return nil
 }
 
 func messageAt(i int) string { return fmt.Sprintf("messages[%d]", i) }

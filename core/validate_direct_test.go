@@ -3,10 +3,44 @@ package core_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
+
+func cached(ttl time.Duration) *genwayv1.CacheControl {
+	return &genwayv1.CacheControl{Ttl: durationpb.New(ttl)}
+}
+
+// Options of extra_json that the request has a field for are refused in any spelling, whichever upstream is asked, as are those
+// of which it is not clear what they say.
+func TestU45ExtraJSON(t *testing.T) {
+	f := serve(t)
+	ctx := as(t, "authorization", "Bearer internal")
+	for extra, param := range map[string]string{
+		`{"messages":[]}`: "extra_json.messages", `{"thing":1,"model":"m"}`: "extra_json.model", `{"Max_Output_Tokens":1}`: "extra_json.Max_Output_Tokens",
+		`{"toolChoice":null}`: "extra_json.toolChoice", `{"wire":{}}`: "extra_json.wire", `[]`: "extra_json", `{`: "extra_json", `null`: "extra_json", ` `: "extra_json",
+		`{"a":1,"a":2}`: "extra_json", `{"a":1}{}`: "extra_json",
+	} {
+		req := request()
+		req.ExtraJson = extra
+		_, err := f.client.GenerateText(ctx, req)
+		if d := detail(t, err); d.GetParam() != param || d.GetKind() != fault.InvalidRequest {
+			t.Errorf("%s: %v, want %s", extra, err, param)
+		}
+	}
+	_, err := f.client.GenerateImage(ctx, &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p", ExtraJson: `{"outputFormat":"png"}`})
+	if d := detail(t, err); d.GetParam() != "extra_json.outputFormat" {
+		t.Errorf("of an image: %v", err)
+	}
+	req := request()
+	req.ExtraJson = `{"thing":{"messages":[]}}`
+	if _, err = f.client.GenerateText(ctx, req); err != nil && detail(t, err).GetKind() == fault.InvalidRequest {
+		t.Errorf("an option of the vendor's: %v", err)
+	}
+}
 
 // What a direct caller says that the contract has no meaning for is refused by its name before
 // any upstream is asked, whichever that is, in all calls that take the request.
@@ -49,7 +83,14 @@ func TestU45DirectRequestsAreChecked(t *testing.T) {
 		"thinking.foo":     func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{NativeFields: wrong} },
 		"audio_output.foo": func(r *genwayv1.GenerateTextRequest) { r.AudioOutput = &genwayv1.AudioOutput{NativeFields: wrong} },
 		"foo":              func(r *genwayv1.GenerateTextRequest) { r.NativeFields = wrong },
-		"extra_json":       func(r *genwayv1.GenerateTextRequest) { r.ExtraJson = " [] " },
+		"messages[0].parts[0].tool_call.input": func(r *genwayv1.GenerateTextRequest) {
+			part(r).Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "f", ArgumentsJson: "{}", Input: new("")}}
+		},
+		"messages[0].parts[0].cache_control.ttl":                      func(r *genwayv1.GenerateTextRequest) { part(r).CacheControl = cached(time.Nanosecond) },
+		"messages[0].parts[0].tool_result.parts[0].cache_control.ttl": result(&genwayv1.Part{Kind: &genwayv1.Part_Text{}, CacheControl: cached(0)}),
+		"tools[0].cache_control.ttl":                                  tool(&genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f"}}, CacheControl: cached(-time.Second)}),
+		"cache_control.ttl":                                           func(r *genwayv1.GenerateTextRequest) { r.CacheControl = cached(1 << 31 * time.Second) },
+		"extra_json":                                                  func(r *genwayv1.GenerateTextRequest) { r.ExtraJson = " [] " },
 	} {
 		req := request()
 		change(req)

@@ -3,8 +3,6 @@ package sandbox
 import (
 	"context"
 	"hash/fnv"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +14,6 @@ import (
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/internal/tokens/content"
 	"github.com/genway/genway/protocol/deferred"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/proto"
 )
 
 // GenerateText returns one complete answer.
@@ -165,32 +160,8 @@ const (
 	maxStopSequences = 64
 )
 
-// checkExtra refuses options of extra_json that the request has a field for, in any spelling, as encoders of
-// protocols do.
-func checkExtra(req proto.Message, extra string) error {
-	if extra == "" {
-		return nil
-	}
-	var options map[string]jsontext.Value
-	if err := json.Unmarshal([]byte(extra), &options); err != nil {
-		return fault.Invalid("extra_json", "extra_json: expected the text of a JSON object")
-	}
-	fields := req.ProtoReflect().Descriptor().Fields()
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		for i := range fields.Len() {
-			if strings.EqualFold(strings.ReplaceAll(name, "_", ""), fields.Get(i).JSONName()) {
-				return fault.Invalid("extra_json."+name, "extra_json.%s: the request has a field for it", name)
-			}
-		}
-	}
-	return nil
-}
-
 // checkLimits refuses settings that no vendor takes, and more than the sandbox makes.
 func checkLimits(req *genwayv1.GenerateTextRequest) error {
-	if err := checkExtra(req, req.GetExtraJson()); err != nil {
-		return err
-	}
 	if m := req.MaxOutputTokens; m != nil && *m < 1 {
 		return fault.Invalid("max_output_tokens", "max_output_tokens must be at least 1, not %d", *m)
 	}

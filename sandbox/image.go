@@ -96,10 +96,7 @@ func (s *Sandbox) image(ctx context.Context, req *genwayv1.GenerateImageRequest,
 func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	c := &commission{count: 1, compression: 100}
 	c.spec = drawing.Spec{Prompt: req.GetPrompt(), Quality: "medium", Background: "opaque"}
-	err := checkExtra(req, req.GetExtraJson())
 	switch {
-	case err != nil:
-		return nil, err
 	case req.GetPrompt() == "":
 		return nil, fault.Missing("prompt")
 	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > maxImages):
@@ -113,6 +110,7 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	case req.OutputCompression != nil && (req.GetOutputCompression() < 0 || req.GetOutputCompression() > 100):
 		return nil, fault.Invalid("output_compression", "output_compression must be between 0 and 100, not %d", req.GetOutputCompression())
 	}
+	var err error
 	if c.spec.Width, c.spec.Height, err = drawing.Snap(req.GetSize()); err != nil {
 		return nil, fault.Invalid("size", "%v", err)
 	}

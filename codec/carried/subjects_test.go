@@ -8,6 +8,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -170,8 +171,6 @@ var notWalked = map[protoreflect.FullName]string{
 	"genway.v1.Usage.speed":                          "is derived from native fields",
 	"genway.v1.Usage.inference_geo":                  "is derived from native fields",
 	"genway.v1.Usage.service_tier":                   "is the answer's service_tier once more",
-	"genway.v1.Usage.cache_write_5m_input_tokens":    "is superseded by cache_writes",
-	"genway.v1.Usage.cache_write_1h_input_tokens":    "is superseded by cache_writes",
 	"genway.v1.Candidate.parts":                      "has subjects of its own",
 }
 
@@ -215,7 +214,7 @@ var samples = map[protoreflect.FullName][]any{
 	"genway.v1.ToolCall.arguments_json":               {`{"a":"b"}`},
 	"genway.v1.ToolResult.result_json":                {`{"a":1}`},
 	"genway.v1.Citation.url":                          {"https://example.com/a"},
-	"genway.v1.CacheControl.ttl_seconds":              {int32(3600)},
+	"genway.v1.CacheControl.ttl":                      {durationpb.New(time.Hour).ProtoReflect()},
 	"genway.v1.Usage.output_tokens":                   {int64(60)}, // of less, the total counts the rest
 }
 

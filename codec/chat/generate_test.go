@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 )
@@ -77,7 +78,7 @@ func drawCache(t *rapid.T) *genwayv1.CacheControl {
 		return nil
 	}
 	return &genwayv1.CacheControl{
-		TtlSeconds:   rapid.SampledFrom([]int32{0, 300, 1800, 3600, 43200, 7}).Draw(t, "ttl"),
+		Ttl:          lifetime(rapid.SampledFrom([]int64{0, 300, 1800, 3600, 43200, 7}).Draw(t, "ttl")),
 		NativeFields: append([]*genwayv1.NativeField{member.Mark(own, name)}, drawNatives(t, "scope")...),
 	}
 }
@@ -228,4 +229,12 @@ func drawSplit(t *rapid.T) codec.Splitter {
 
 func drawTime(t *rapid.T) *timestamppb.Timestamp {
 	return &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<33).Draw(t, "created")}
+}
+
+// lifetime is a time to live of so many seconds; nil for 0.
+func lifetime(seconds int64) *durationpb.Duration {
+	if seconds == 0 {
+		return nil
+	}
+	return &durationpb.Duration{Seconds: seconds}
 }

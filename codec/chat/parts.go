@@ -14,6 +14,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // decoder reads a body; parts of unknown kinds are taken from it verbatim.
@@ -554,7 +555,7 @@ func decodeCacheControl(control, breakpoint *cacheControl) *genwayv1.CacheContro
 	}
 	out := &genwayv1.CacheControl{NativeFields: []*genwayv1.NativeField{mark(name)}}
 	if d, err := time.ParseDuration(c.TTL); err == nil && d >= time.Second && d < 1<<31*time.Second {
-		out.TtlSeconds = int32(d / time.Second)
+		out.Ttl = durationpb.New(d.Truncate(time.Second))
 	} else if c.TTL != "" {
 		out.NativeFields = append(out.NativeFields, native("ttl", []byte(strconv.Quote(c.TTL))))
 	}
@@ -582,7 +583,7 @@ func (e *encoder) cacheControl(c *genwayv1.CacheControl, path string) (control, 
 		e.losses.Add(path+".cache_control", "chat completions has no common form for cache breakpoints")
 		return nil, nil, nil
 	}
-	out := &cacheControl{TTL: ttl(c.TtlSeconds)}
+	out := &cacheControl{TTL: ttl(int32(member.TTL(c) / time.Second))}
 	if out.Extra, err = extra(c.NativeFields, path+".cache_control", e.losses); err != nil {
 		return nil, nil, err
 	}

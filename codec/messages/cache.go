@@ -3,10 +3,12 @@ package messages
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // cachedTurns is how many turns of the user Breakpoints marks. With the tools and the system text they are the four
@@ -118,8 +120,8 @@ func cacheable(p *genwayv1.Part) bool {
 
 // The two lifetimes of a prompt-cache entry (CacheControlEphemeralTTL).
 const (
-	ttl5m, seconds5m = "5m", 300
-	ttl1h, seconds1h = "1h", 3600
+	ttl5m, lives5m = "5m", 5 * time.Minute
+	ttl1h, lives1h = "1h", time.Hour
 )
 
 func (c *cacheControl) canonical() *genwayv1.CacheControl {
@@ -133,9 +135,9 @@ func (c *cacheControl) canonical() *genwayv1.CacheControl {
 	switch c.TTL {
 	case "":
 	case ttl5m:
-		out.TtlSeconds = seconds5m
+		out.Ttl = durationpb.New(lives5m)
 	case ttl1h:
-		out.TtlSeconds = seconds1h
+		out.Ttl = durationpb.New(lives1h)
 	default:
 		out.NativeFields = append(out.NativeFields, word("ttl", c.TTL))
 	}
@@ -154,13 +156,13 @@ func (w *writer) cacheControl(c *genwayv1.CacheControl, path string, losses *cod
 	if native(c.NativeFields, "type") == nil {
 		w.Str("type", "ephemeral")
 	}
-	if c.TtlSeconds > 0 && native(c.NativeFields, "ttl") == nil {
-		ttl, seconds := ttl5m, int32(seconds5m)
-		if c.TtlSeconds > seconds5m {
-			ttl, seconds = ttl1h, seconds1h
+	if asked := member.TTL(c); asked > 0 && native(c.NativeFields, "ttl") == nil {
+		ttl, lives := ttl5m, lives5m
+		if asked > lives5m {
+			ttl, lives = ttl1h, lives1h
 		}
-		if c.TtlSeconds != seconds {
-			losses.Add(path+".ttl_seconds", "the messages protocol keeps cache entries for 5 minutes or an hour")
+		if asked != lives {
+			losses.Add(path+".ttl", "the messages protocol keeps cache entries for 5 minutes or an hour")
 		}
 		w.Str("ttl", ttl)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
 )
 
@@ -53,7 +54,7 @@ func drawCache(t *rapid.T) *genwayv1.CacheControl {
 		return nil
 	}
 	return &genwayv1.CacheControl{
-		TtlSeconds:   rapid.SampledFrom([]int32{0, 300, 3600}).Draw(t, "ttl"),
+		Ttl:          lifetime(rapid.SampledFrom([]int64{0, 300, 3600}).Draw(t, "ttl")),
 		NativeFields: drawNatives(t, "scope"),
 	}
 }
@@ -322,4 +323,12 @@ func drawSplit(t *rapid.T) codec.Splitter {
 		}
 		return pieces
 	}
+}
+
+// lifetime is a time to live of so many seconds; nil for 0.
+func lifetime(seconds int64) *durationpb.Duration {
+	if seconds == 0 {
+		return nil
+	}
+	return &durationpb.Duration{Seconds: seconds}
 }

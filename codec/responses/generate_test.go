@@ -7,6 +7,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 )
@@ -48,7 +49,7 @@ func mark(t *rapid.T) *genwayv1.CacheControl {
 	if rapid.IntRange(0, 4).Draw(t, "mark") > 0 {
 		return nil
 	}
-	return &genwayv1.CacheControl{TtlSeconds: draw(t, "ttl", int32(0), 1800, 43200, 61),
+	return &genwayv1.CacheControl{Ttl: lifetime(draw(t, "ttl", int64(0), 1800, 43200, 61)),
 		NativeFields: []*genwayv1.NativeField{{Protocol: protocol, Name: "mode", Json: []byte(`"explicit"`)}}}
 }
 
@@ -446,4 +447,12 @@ func splitter(t *rapid.T) codec.Splitter {
 		}
 		return out
 	}
+}
+
+// lifetime is a time to live of so many seconds; nil for 0.
+func lifetime(seconds int64) *durationpb.Duration {
+	if seconds == 0 {
+		return nil
+	}
+	return &durationpb.Duration{Seconds: seconds}
 }

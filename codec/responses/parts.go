@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // The types of content parts with a canonical kind.
@@ -194,7 +195,7 @@ func (b *wireBreakpoint) canonical() *genwayv1.CacheControl {
 	c := &genwayv1.CacheControl{NativeFields: member.Natives(protocol, b.Extra, nil)}
 	ttl, err := time.ParseDuration(b.TTL)
 	if err == nil && ttl > 0 && ttl%time.Second == 0 && ttl/time.Second <= math.MaxInt32 {
-		c.TtlSeconds = int32(ttl / time.Second)
+		c.Ttl = durationpb.New(ttl)
 	} else if b.TTL != "" {
 		c.NativeFields = append(c.NativeFields, nativeText("ttl", b.TTL))
 	}
@@ -327,8 +328,8 @@ func encodeBreakpoint(w *member.Writer, c *genwayv1.CacheControl, path string, l
 		return
 	}
 	w.Object("prompt_cache_breakpoint")
-	if c.TtlSeconds > 0 {
-		w.Str("ttl", ttlText(int64(c.TtlSeconds)))
+	if ttl := member.TTL(c); ttl > 0 {
+		w.Str("ttl", ttlText(int64(ttl/time.Second)))
 	}
 	w.Spliced(extra)
 	w.End()

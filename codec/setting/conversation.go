@@ -91,7 +91,7 @@ var Parts = []Member{
 	{"tool_result.result_json", "", "", "", "functionResponse.response"},
 	{"opaque", "", "", "", ""},
 	{"cache_control", "cache_control|prompt_cache_breakpoint", "prompt_cache_breakpoint", "cache_control", ""},
-	{"cache_control.ttl_seconds", "cache_control.ttl|prompt_cache_breakpoint.ttl", "prompt_cache_breakpoint.ttl", "cache_control.ttl", ""},
+	{"cache_control.ttl", "cache_control.ttl|prompt_cache_breakpoint.ttl", "prompt_cache_breakpoint.ttl", "cache_control.ttl", ""},
 	{"thought_signature", "extra_content", "", "", "thoughtSignature"},
 	{"native_fields", "", "", "", ""},
 }
@@ -111,7 +111,7 @@ var Tools = []Member{
 	{"custom.description", "custom.description", "description", "", ""},
 	{"custom.format_json", "custom.format", "format", "", ""},
 	{"cache_control", "cache_control", "", "cache_control", ""},
-	{"cache_control.ttl_seconds", "cache_control.ttl", "", "cache_control.ttl", ""},
+	{"cache_control.ttl", "cache_control.ttl", "", "cache_control.ttl", ""},
 	{"native_fields", "", "", "", ""},
 }
 

@@ -221,7 +221,7 @@ var texts = []Setting{
 		Field: "cache_control", May: Drop,
 		Chat: lost("chat completions has no common form for cache breakpoints"), Responses: lost(noPlace), Messages: byHand("cache_control"), GenerateContent: lost(noPlace),
 	},
-	{Field: "cache_control.ttl_seconds", Messages: byHand("cache_control.ttl")},
+	{Field: "cache_control.ttl", Messages: byHand("cache_control.ttl")},
 	{Field: "compact", Responses: byHand("input")},
 	{Field: "native_fields"},
 	{Field: "extra_json"},

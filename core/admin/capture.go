@@ -81,14 +81,8 @@ func (s *Service) DeleteCaptures(ctx context.Context, req *adminv1.DeleteCapture
 	if s.config.Captures == nil {
 		return s.UnimplementedAdminServer.DeleteCaptures(ctx, req)
 	}
-	given := 0
-	for _, is := range []bool{req.GetId() != "", req.GetKeyId() != "", req.GetAll()} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		return nil, fault.Invalid("id", "expected exactly one of id, key_id and all")
+	if req.GetId() == "" && req.GetKeyId() == "" && !req.GetAll() {
+		return nil, fault.Invalid("id", "expected one of id, key_id and all")
 	}
 	which, subject := vault.Selection{KeyID: req.GetKeyId(), All: req.GetAll()}, req.GetKeyId()
 	if req.GetId() != "" {

@@ -183,6 +183,13 @@ func TestReadCapturesIsGiven(t *testing.T) {
 	reads(link(f.root, true), false)
 }
 
+// allCaptures asks to delete all, captured the bodies of a request.
+var allCaptures = &adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_All{All: true}}
+
+func captured(id string) *adminv1.DeleteCapturesRequest {
+	return &adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_Id{Id: id}}
+}
+
 // Only sessions that may change something delete captures. Deleted ones cannot be read, and the audit names the deletion.
 func TestDeleteCaptures(t *testing.T) {
 	f := serve(t)
@@ -190,12 +197,12 @@ func TestDeleteCaptures(t *testing.T) {
 		f.capture(t, n, []string{"key_1", "key_2"}[n%2], "x")
 	}
 	viewer := f.reader(t, true)
-	for name, req := range map[string]*adminv1.DeleteCapturesRequest{"nothing": {}, "two": {Id: "7-1", KeyId: "key_1"}, "all and one": {Id: "7-1", All: true}, "no id": {Id: "7"}} {
+	for name, req := range map[string]*adminv1.DeleteCapturesRequest{"nothing": {}, "an empty id": captured(""), "no key": {Which: &adminv1.DeleteCapturesRequest_KeyId{}}, "not all": {Which: &adminv1.DeleteCapturesRequest_All{}}, "no id": captured("7")} {
 		if _, err := f.DeleteCaptures(showing(t, f.root), req); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := f.DeleteCaptures(showing(t, viewer), &adminv1.DeleteCapturesRequest{All: true}); status.Code(err) != codes.PermissionDenied {
+	if _, err := f.DeleteCaptures(showing(t, viewer), allCaptures); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a viewer: %v", err)
 	}
 	for _, c := range []struct {
@@ -203,8 +210,8 @@ func TestDeleteCaptures(t *testing.T) {
 		want    int64
 		subject string
 	}{
-		{&adminv1.DeleteCapturesRequest{Id: "7-0"}, 1, "7-0"}, {&adminv1.DeleteCapturesRequest{Id: "7-0"}, 0, "7-0"},
-		{&adminv1.DeleteCapturesRequest{KeyId: "key_2"}, 2, "key_2"}, {&adminv1.DeleteCapturesRequest{All: true}, 1, ""},
+		{captured("7-0"), 1, "7-0"}, {captured("7-0"), 0, "7-0"},
+		{&adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_KeyId{KeyId: "key_2"}}, 2, "key_2"}, {allCaptures, 1, ""},
 	} {
 		got, err := f.DeleteCaptures(showing(t, f.root), c.req)
 		if err != nil || got.GetDeleted() != c.want {

@@ -10,6 +10,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -722,7 +723,7 @@ type ToolCall struct {
 	// JSON text of the arguments, as the model wrote it; may be cut short when the
 	// answer was. "{}" for a call without arguments.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// Free-form input of a custom tool, in place of arguments_json.
+	// Free-form input of a custom tool, in place of arguments_json. A request that has both is INVALID_ARGUMENT.
 	Input         *string `protobuf:"bytes,4,opt,name=input,proto3,oneof" json:"input,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1120,8 +1121,8 @@ func (x *Citation) GetNative() *NativeField {
 // CacheControl marks a prompt-cache breakpoint.
 type CacheControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Seconds the cache entry should live; 0 is the vendor's default.
-	TtlSeconds int32 `protobuf:"varint,1,opt,name=ttl_seconds,json=ttlSeconds,proto3" json:"ttl_seconds,omitempty"`
+	// How long the cache entry should live, in whole seconds; absent is the vendor's default.
+	Ttl *durationpb.Duration `protobuf:"bytes,1,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// Members of the object without a field here.
 	NativeFields  []*NativeField `protobuf:"bytes,2,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1158,11 +1159,11 @@ func (*CacheControl) Descriptor() ([]byte, []int) {
 	return file_genway_v1_content_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *CacheControl) GetTtlSeconds() int32 {
+func (x *CacheControl) GetTtl() *durationpb.Duration {
 	if x != nil {
-		return x.TtlSeconds
+		return x.Ttl
 	}
-	return 0
+	return nil
 }
 
 func (x *CacheControl) GetNativeFields() []*NativeField {
@@ -1258,7 +1259,7 @@ var File_genway_v1_content_proto protoreflect.FileDescriptor
 
 const file_genway_v1_content_proto_rawDesc = "" +
 	"\n" +
-	"\x17genway/v1/content.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xe0\x01\n" +
+	"\x17genway/v1/content.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\"\xe0\x01\n" +
 	"\aMessage\x12(\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x0f.genway.v1.RoleB\x03\xe0A\x01R\x04role\x12*\n" +
 	"\x05parts\x18\x02 \x03(\v2\x0f.genway.v1.PartB\x03\xe0A\x01R\x05parts\x12\x17\n" +
@@ -1344,10 +1345,9 @@ const file_genway_v1_content_proto_rawDesc = "" +
 	"\f_start_indexB\f\n" +
 	"\n" +
 	"_end_indexB\x11\n" +
-	"\x0f_document_index\"v\n" +
-	"\fCacheControl\x12$\n" +
-	"\vttl_seconds\x18\x01 \x01(\x05B\x03\xe0A\x01R\n" +
-	"ttlSeconds\x12@\n" +
+	"\x0f_document_index\"\x82\x01\n" +
+	"\fCacheControl\x120\n" +
+	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x01R\x03ttl\x12@\n" +
 	"\rnative_fields\x18\x02 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\xd1\x01\n" +
 	"\fTokenLogprob\x12\x19\n" +
 	"\x05token\x18\x01 \x01(\tB\x03\xe0A\x01R\x05token\x12\x1d\n" +
@@ -1382,22 +1382,23 @@ func file_genway_v1_content_proto_rawDescGZIP() []byte {
 var file_genway_v1_content_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_genway_v1_content_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_genway_v1_content_proto_goTypes = []any{
-	(Role)(0),            // 0: genway.v1.Role
-	(*Message)(nil),      // 1: genway.v1.Message
-	(*Part)(nil),         // 2: genway.v1.Part
-	(*Text)(nil),         // 3: genway.v1.Text
-	(*Media)(nil),        // 4: genway.v1.Media
-	(*Thinking)(nil),     // 5: genway.v1.Thinking
-	(*ToolCall)(nil),     // 6: genway.v1.ToolCall
-	(*ToolResult)(nil),   // 7: genway.v1.ToolResult
-	(*Refusal)(nil),      // 8: genway.v1.Refusal
-	(*OpaquePart)(nil),   // 9: genway.v1.OpaquePart
-	(*Citation)(nil),     // 10: genway.v1.Citation
-	(*CacheControl)(nil), // 11: genway.v1.CacheControl
-	(*TokenLogprob)(nil), // 12: genway.v1.TokenLogprob
-	(*NativeField)(nil),  // 13: genway.v1.NativeField
-	(*Seal)(nil),         // 14: genway.v1.Seal
-	(Protocol)(0),        // 15: genway.v1.Protocol
+	(Role)(0),                   // 0: genway.v1.Role
+	(*Message)(nil),             // 1: genway.v1.Message
+	(*Part)(nil),                // 2: genway.v1.Part
+	(*Text)(nil),                // 3: genway.v1.Text
+	(*Media)(nil),               // 4: genway.v1.Media
+	(*Thinking)(nil),            // 5: genway.v1.Thinking
+	(*ToolCall)(nil),            // 6: genway.v1.ToolCall
+	(*ToolResult)(nil),          // 7: genway.v1.ToolResult
+	(*Refusal)(nil),             // 8: genway.v1.Refusal
+	(*OpaquePart)(nil),          // 9: genway.v1.OpaquePart
+	(*Citation)(nil),            // 10: genway.v1.Citation
+	(*CacheControl)(nil),        // 11: genway.v1.CacheControl
+	(*TokenLogprob)(nil),        // 12: genway.v1.TokenLogprob
+	(*NativeField)(nil),         // 13: genway.v1.NativeField
+	(*Seal)(nil),                // 14: genway.v1.Seal
+	(Protocol)(0),               // 15: genway.v1.Protocol
+	(*durationpb.Duration)(nil), // 16: google.protobuf.Duration
 }
 var file_genway_v1_content_proto_depIdxs = []int32{
 	0,  // 0: genway.v1.Message.role:type_name -> genway.v1.Role
@@ -1424,13 +1425,14 @@ var file_genway_v1_content_proto_depIdxs = []int32{
 	12, // 21: genway.v1.Refusal.logprobs:type_name -> genway.v1.TokenLogprob
 	15, // 22: genway.v1.OpaquePart.protocol:type_name -> genway.v1.Protocol
 	13, // 23: genway.v1.Citation.native:type_name -> genway.v1.NativeField
-	13, // 24: genway.v1.CacheControl.native_fields:type_name -> genway.v1.NativeField
-	12, // 25: genway.v1.TokenLogprob.top:type_name -> genway.v1.TokenLogprob
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	16, // 24: genway.v1.CacheControl.ttl:type_name -> google.protobuf.Duration
+	13, // 25: genway.v1.CacheControl.native_fields:type_name -> genway.v1.NativeField
+	12, // 26: genway.v1.TokenLogprob.top:type_name -> genway.v1.TokenLogprob
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_content_proto_init() }

@@ -306,12 +306,15 @@ type Quota struct {
 	// What it counts: requests or tokens (a minute), concurrent (requests at once) or
 	// budget (money).
 	Metric string `protobuf:"bytes,2,opt,name=metric,proto3" json:"metric,omitempty"`
-	// How much there is; of a budget, in nano-dollars.
+	// How much there is, in unit.
 	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// What a budget is for: day or month, of UTC. Else empty.
 	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
 	// When a budget is reset.
-	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	ResetTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	// What limit counts: requests, requests/minute, tokens/minute, nano-dollars/day, nano-dollars/month. 1,000,000,000
+	// nano-dollars are a dollar.
+	Unit          string `protobuf:"bytes,6,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -381,6 +384,13 @@ func (x *Quota) GetResetTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Quota) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
 var File_genway_v1_error_proto protoreflect.FileDescriptor
 
 const file_genway_v1_error_proto_rawDesc = "" +
@@ -404,14 +414,15 @@ const file_genway_v1_error_proto_rawDesc = "" +
 	"nativeType\x12$\n" +
 	"\vnative_code\x18\v \x01(\tB\x03\xe0A\x03R\n" +
 	"nativeCode\x12+\n" +
-	"\x05quota\x18\f \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quota\"\xb7\x01\n" +
+	"\x05quota\x18\f \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quota\"\xd0\x01\n" +
 	"\x05Quota\x12\x19\n" +
 	"\x05scope\x18\x01 \x01(\tB\x03\xe0A\x03R\x05scope\x12\x1b\n" +
 	"\x06metric\x18\x02 \x01(\tB\x03\xe0A\x03R\x06metric\x12\x19\n" +
 	"\x05limit\x18\x03 \x01(\x03B\x03\xe0A\x03R\x05limit\x12\x1b\n" +
 	"\x06period\x18\x04 \x01(\tB\x03\xe0A\x03R\x06period\x12>\n" +
 	"\n" +
-	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tresetTime*\xd9\x04\n" +
+	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tresetTime\x12\x17\n" +
+	"\x04unit\x18\x06 \x01(\tB\x03\xe0A\x03R\x04unit*\xd9\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_KIND_INVALID_REQUEST\x10\x01\x12\x1e\n" +

@@ -37,14 +37,6 @@ type Usage struct {
 	CacheReadInputTokens *int64 `protobuf:"varint,4,opt,name=cache_read_input_tokens,json=cacheReadInputTokens,proto3,oneof" json:"cache_read_input_tokens,omitempty"`
 	// Tokens written to the cache, of every lifetime together.
 	CacheWriteInputTokens *int64 `protobuf:"varint,5,opt,name=cache_write_input_tokens,json=cacheWriteInputTokens,proto3,oneof" json:"cache_write_input_tokens,omitempty"`
-	// Superseded by cache_writes, and not set.
-	//
-	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
-	CacheWrite_5MInputTokens *int64 `protobuf:"varint,6,opt,name=cache_write_5m_input_tokens,json=cacheWrite5mInputTokens,proto3,oneof" json:"cache_write_5m_input_tokens,omitempty"`
-	// Superseded by cache_writes, and not set.
-	//
-	// Deprecated: Marked as deprecated in genway/v1/usage.proto.
-	CacheWrite_1HInputTokens *int64 `protobuf:"varint,7,opt,name=cache_write_1h_input_tokens,json=cacheWrite1hInputTokens,proto3,oneof" json:"cache_write_1h_input_tokens,omitempty"`
 	// Part of output_tokens.
 	ThinkingTokens *int64 `protobuf:"varint,8,opt,name=thinking_tokens,json=thinkingTokens,proto3,oneof" json:"thinking_tokens,omitempty"`
 	// Part of input_tokens.
@@ -149,22 +141,6 @@ func (x *Usage) GetCacheReadInputTokens() int64 {
 func (x *Usage) GetCacheWriteInputTokens() int64 {
 	if x != nil && x.CacheWriteInputTokens != nil {
 		return *x.CacheWriteInputTokens
-	}
-	return 0
-}
-
-// Deprecated: Marked as deprecated in genway/v1/usage.proto.
-func (x *Usage) GetCacheWrite_5MInputTokens() int64 {
-	if x != nil && x.CacheWrite_5MInputTokens != nil {
-		return *x.CacheWrite_5MInputTokens
-	}
-	return 0
-}
-
-// Deprecated: Marked as deprecated in genway/v1/usage.proto.
-func (x *Usage) GetCacheWrite_1HInputTokens() int64 {
-	if x != nil && x.CacheWrite_1HInputTokens != nil {
-		return *x.CacheWrite_1HInputTokens
 	}
 	return 0
 }
@@ -475,27 +451,25 @@ var File_genway_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc9\r\n" +
+	"\x15genway/v1/usage.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xbb\f\n" +
 	"\x05Usage\x12&\n" +
 	"\finput_tokens\x18\x01 \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
 	"\routput_tokens\x18\x02 \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12&\n" +
 	"\ftotal_tokens\x18\x03 \x01(\x03B\x03\xe0A\x03R\vtotalTokens\x12?\n" +
 	"\x17cache_read_input_tokens\x18\x04 \x01(\x03B\x03\xe0A\x03H\x00R\x14cacheReadInputTokens\x88\x01\x01\x12A\n" +
-	"\x18cache_write_input_tokens\x18\x05 \x01(\x03B\x03\xe0A\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x12H\n" +
-	"\x1bcache_write_5m_input_tokens\x18\x06 \x01(\x03B\x05\xe0A\x03\x18\x01H\x02R\x17cacheWrite5mInputTokens\x88\x01\x01\x12H\n" +
-	"\x1bcache_write_1h_input_tokens\x18\a \x01(\x03B\x05\xe0A\x03\x18\x01H\x03R\x17cacheWrite1hInputTokens\x88\x01\x01\x121\n" +
-	"\x0fthinking_tokens\x18\b \x01(\x03B\x03\xe0A\x03H\x04R\x0ethinkingTokens\x88\x01\x01\x124\n" +
-	"\x11input_text_tokens\x18\t \x01(\x03B\x03\xe0A\x03H\x05R\x0finputTextTokens\x88\x01\x01\x126\n" +
+	"\x18cache_write_input_tokens\x18\x05 \x01(\x03B\x03\xe0A\x03H\x01R\x15cacheWriteInputTokens\x88\x01\x01\x121\n" +
+	"\x0fthinking_tokens\x18\b \x01(\x03B\x03\xe0A\x03H\x02R\x0ethinkingTokens\x88\x01\x01\x124\n" +
+	"\x11input_text_tokens\x18\t \x01(\x03B\x03\xe0A\x03H\x03R\x0finputTextTokens\x88\x01\x01\x126\n" +
 	"\x12input_image_tokens\x18\n" +
-	" \x01(\x03B\x03\xe0A\x03H\x06R\x10inputImageTokens\x88\x01\x01\x126\n" +
-	"\x12input_audio_tokens\x18\v \x01(\x03B\x03\xe0A\x03H\aR\x10inputAudioTokens\x88\x01\x01\x126\n" +
-	"\x12output_text_tokens\x18\f \x01(\x03B\x03\xe0A\x03H\bR\x10outputTextTokens\x88\x01\x01\x128\n" +
-	"\x13output_image_tokens\x18\r \x01(\x03B\x03\xe0A\x03H\tR\x11outputImageTokens\x88\x01\x01\x128\n" +
-	"\x13output_audio_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03H\n" +
-	"R\x11outputAudioTokens\x88\x01\x01\x12;\n" +
-	"\x15tool_use_input_tokens\x18\x0f \x01(\x03B\x03\xe0A\x03H\vR\x12toolUseInputTokens\x88\x01\x01\x12F\n" +
-	"\x1aaccepted_prediction_tokens\x18\x10 \x01(\x03B\x03\xe0A\x03H\fR\x18acceptedPredictionTokens\x88\x01\x01\x12F\n" +
-	"\x1arejected_prediction_tokens\x18\x11 \x01(\x03B\x03\xe0A\x03H\rR\x18rejectedPredictionTokens\x88\x01\x01\x12@\n" +
+	" \x01(\x03B\x03\xe0A\x03H\x04R\x10inputImageTokens\x88\x01\x01\x126\n" +
+	"\x12input_audio_tokens\x18\v \x01(\x03B\x03\xe0A\x03H\x05R\x10inputAudioTokens\x88\x01\x01\x126\n" +
+	"\x12output_text_tokens\x18\f \x01(\x03B\x03\xe0A\x03H\x06R\x10outputTextTokens\x88\x01\x01\x128\n" +
+	"\x13output_image_tokens\x18\r \x01(\x03B\x03\xe0A\x03H\aR\x11outputImageTokens\x88\x01\x01\x128\n" +
+	"\x13output_audio_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03H\bR\x11outputAudioTokens\x88\x01\x01\x12;\n" +
+	"\x15tool_use_input_tokens\x18\x0f \x01(\x03B\x03\xe0A\x03H\tR\x12toolUseInputTokens\x88\x01\x01\x12F\n" +
+	"\x1aaccepted_prediction_tokens\x18\x10 \x01(\x03B\x03\xe0A\x03H\n" +
+	"R\x18acceptedPredictionTokens\x88\x01\x01\x12F\n" +
+	"\x1arejected_prediction_tokens\x18\x11 \x01(\x03B\x03\xe0A\x03H\vR\x18rejectedPredictionTokens\x88\x01\x01\x12@\n" +
 	"\rnative_fields\x18\x12 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12=\n" +
 	"\fcache_writes\x18\x13 \x03(\v2\x15.genway.v1.CacheWriteB\x03\xe0A\x03R\vcacheWrites\x122\n" +
 	"\x06models\x18\x14 \x03(\v2\x15.genway.v1.ModelUsageB\x03\xe0A\x03R\x06models\x12/\n" +
@@ -505,9 +479,7 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\rinference_geo\x18\x18 \x01(\tB\x03\xe0A\x03R\finferenceGeo\x12\x19\n" +
 	"\x05model\x18\x19 \x01(\tB\x03\xe0A\x03R\x05modelB\x1a\n" +
 	"\x18_cache_read_input_tokensB\x1b\n" +
-	"\x19_cache_write_input_tokensB\x1e\n" +
-	"\x1c_cache_write_5m_input_tokensB\x1e\n" +
-	"\x1c_cache_write_1h_input_tokensB\x12\n" +
+	"\x19_cache_write_input_tokensB\x12\n" +
 	"\x10_thinking_tokensB\x14\n" +
 	"\x12_input_text_tokensB\x15\n" +
 	"\x13_input_image_tokensB\x15\n" +
@@ -517,7 +489,7 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x14_output_audio_tokensB\x18\n" +
 	"\x16_tool_use_input_tokensB\x1d\n" +
 	"\x1b_accepted_prediction_tokensB\x1d\n" +
-	"\x1b_rejected_prediction_tokens\"@\n" +
+	"\x1b_rejected_prediction_tokensJ\x04\b\x06\x10\aJ\x04\b\a\x10\bR\x1bcache_write_5m_input_tokensR\x1bcache_write_1h_input_tokens\"@\n" +
 	"\n" +
 	"CacheWrite\x12\x15\n" +
 	"\x03ttl\x18\x01 \x01(\tB\x03\xe0A\x03R\x03ttl\x12\x1b\n" +

@@ -72,11 +72,11 @@ func capturedBodies(t *testing.T, each stores) {
 			t.Errorf("the audit has %s", out)
 		}
 
-		_, err = c.admin.DeleteCaptures(c.as(t, "reader"), &adminv1.DeleteCapturesRequest{All: true})
+		_, err = c.admin.DeleteCaptures(c.as(t, "reader"), &adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_All{All: true}})
 		if status.Code(err) != codes.PermissionDenied {
 			t.Errorf("a viewer deletes: %v", err)
 		}
-		if gone, err := c.admin.DeleteCaptures(c.as(t, "admin"), &adminv1.DeleteCapturesRequest{All: true}); err != nil || gone.GetDeleted() != 3 {
+		if gone, err := c.admin.DeleteCaptures(c.as(t, "admin"), &adminv1.DeleteCapturesRequest{Which: &adminv1.DeleteCapturesRequest_All{All: true}}); err != nil || gone.GetDeleted() != 3 {
 			t.Errorf("deleted %v, %v", gone, err)
 		}
 		if code := c.get(t, first, "reader"); code != codes.NotFound {

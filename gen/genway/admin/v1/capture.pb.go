@@ -329,15 +329,17 @@ func (x *GetCaptureResponse) GetSealedBy() string {
 	return ""
 }
 
-// DeleteCapturesRequest asks to delete captured bodies: exactly one member is set.
+// DeleteCapturesRequest asks to delete captured bodies.
 type DeleteCapturesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those of a request: the id of a LoggedRequest.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Those of a key's requests: the key's id.
-	KeyId string `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// All there are.
-	All           bool `protobuf:"varint,3,opt,name=all,proto3" json:"all,omitempty"`
+	// Which bodies. Required.
+	//
+	// Types that are valid to be assigned to Which:
+	//
+	//	*DeleteCapturesRequest_Id
+	//	*DeleteCapturesRequest_KeyId
+	//	*DeleteCapturesRequest_All
+	Which         isDeleteCapturesRequest_Which `protobuf_oneof:"which"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -372,26 +374,64 @@ func (*DeleteCapturesRequest) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_capture_proto_rawDescGZIP(), []int{3}
 }
 
+func (x *DeleteCapturesRequest) GetWhich() isDeleteCapturesRequest_Which {
+	if x != nil {
+		return x.Which
+	}
+	return nil
+}
+
 func (x *DeleteCapturesRequest) GetId() string {
 	if x != nil {
-		return x.Id
+		if x, ok := x.Which.(*DeleteCapturesRequest_Id); ok {
+			return x.Id
+		}
 	}
 	return ""
 }
 
 func (x *DeleteCapturesRequest) GetKeyId() string {
 	if x != nil {
-		return x.KeyId
+		if x, ok := x.Which.(*DeleteCapturesRequest_KeyId); ok {
+			return x.KeyId
+		}
 	}
 	return ""
 }
 
 func (x *DeleteCapturesRequest) GetAll() bool {
 	if x != nil {
-		return x.All
+		if x, ok := x.Which.(*DeleteCapturesRequest_All); ok {
+			return x.All
+		}
 	}
 	return false
 }
+
+type isDeleteCapturesRequest_Which interface {
+	isDeleteCapturesRequest_Which()
+}
+
+type DeleteCapturesRequest_Id struct {
+	// Those of a request: the id of a LoggedRequest.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3,oneof"`
+}
+
+type DeleteCapturesRequest_KeyId struct {
+	// Those of a key's requests: the key's id.
+	KeyId string `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3,oneof"`
+}
+
+type DeleteCapturesRequest_All struct {
+	// All there are: true.
+	All bool `protobuf:"varint,3,opt,name=all,proto3,oneof"`
+}
+
+func (*DeleteCapturesRequest_Id) isDeleteCapturesRequest_Which() {}
+
+func (*DeleteCapturesRequest_KeyId) isDeleteCapturesRequest_Which() {}
+
+func (*DeleteCapturesRequest_All) isDeleteCapturesRequest_Which() {}
 
 // DeleteCapturesResponse says how many requests had bodies.
 type DeleteCapturesResponse struct {
@@ -627,11 +667,12 @@ const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12@\n" +
 	"\vexpire_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"expireTime\x12 \n" +
-	"\tsealed_by\x18\x05 \x01(\tB\x03\xe0A\x03R\bsealedBy\"_\n" +
-	"\x15DeleteCapturesRequest\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12\x1a\n" +
-	"\x06key_id\x18\x02 \x01(\tB\x03\xe0A\x01R\x05keyId\x12\x15\n" +
-	"\x03all\x18\x03 \x01(\bB\x03\xe0A\x01R\x03all\"7\n" +
+	"\tsealed_by\x18\x05 \x01(\tB\x03\xe0A\x03R\bsealedBy\"n\n" +
+	"\x15DeleteCapturesRequest\x12\x15\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01H\x00R\x02id\x12\x1c\n" +
+	"\x06key_id\x18\x02 \x01(\tB\x03\xe0A\x01H\x00R\x05keyId\x12\x17\n" +
+	"\x03all\x18\x03 \x01(\bB\x03\xe0A\x01H\x00R\x03allB\a\n" +
+	"\x05which\"7\n" +
 	"\x16DeleteCapturesResponse\x12\x1d\n" +
 	"\adeleted\x18\x01 \x01(\x03B\x03\xe0A\x03R\adeleted\"\x19\n" +
 	"\x17ListCaptureRulesRequest\"V\n" +
@@ -699,6 +740,11 @@ func file_genway_admin_v1_capture_proto_init() {
 		return
 	}
 	file_genway_admin_v1_key_proto_init()
+	file_genway_admin_v1_capture_proto_msgTypes[3].OneofWrappers = []any{
+		(*DeleteCapturesRequest_Id)(nil),
+		(*DeleteCapturesRequest_KeyId)(nil),
+		(*DeleteCapturesRequest_All)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
