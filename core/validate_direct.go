@@ -157,6 +157,9 @@ func checkSettings(req *genwayv1.GenerateTextRequest) error {
 	case choice.GetNative() != nil && !member.Valid(choice.GetNative().GetJson()):
 		return notJSON("tool_choice.native.json")
 	}
+	if budget, effort := thinking.GetBudgetTokens(), thinking.GetEffort(); effort != "" && thinking.BudgetTokens != nil && (effort == "none") != (budget == 0) {
+		return fault.Invalid("thinking.budget_tokens", "thinking.budget_tokens: %d contradicts the effort %q; set one of them, or both to think or not to think", budget, effort)
+	}
 	if err := checkNatives("thinking", thinking.GetNativeFields()); err != nil {
 		return err
 	}

@@ -79,7 +79,10 @@ func TestU45DirectRequestsAreChecked(t *testing.T) {
 		"response_format.schema_json": func(r *genwayv1.GenerateTextRequest) {
 			r.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: "{}{}"}
 		},
-		"thinking.mode":    func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{Mode: 2147483647} },
+		"thinking.mode": func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{Mode: 2147483647} },
+		"thinking.budget_tokens": func(r *genwayv1.GenerateTextRequest) {
+			r.Thinking = &genwayv1.ThinkingConfig{Effort: "high", BudgetTokens: new(int32(0))}
+		},
 		"thinking.foo":     func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{NativeFields: wrong} },
 		"audio_output.foo": func(r *genwayv1.GenerateTextRequest) { r.AudioOutput = &genwayv1.AudioOutput{NativeFields: wrong} },
 		"foo":              func(r *genwayv1.GenerateTextRequest) { r.NativeFields = wrong },

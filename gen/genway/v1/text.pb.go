@@ -684,6 +684,9 @@ func (x *ResponseFormat) GetNative() *NativeField {
 }
 
 // ThinkingConfig says how much to think and what to show of it.
+//
+// Of effort and budget_tokens, an upstream that takes efforts gets effort, and one that takes budgets gets budget_tokens; the
+// one that is absent is derived from the other. A request whose one says to think and whose other not to is INVALID_ARGUMENT.
 type ThinkingConfig struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the model thinks; MODE_UNSPECIFIED leaves it to effort, budget_tokens and the upstream.
