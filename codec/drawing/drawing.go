@@ -99,7 +99,7 @@ func Missing(resp *genwayv1.GenerateTextResponse) error {
 	f.Usage = resp.GetUsage()
 	blocked := resp.GetPromptFeedback() != nil
 	for _, c := range resp.GetCandidates() {
-		f.NativeCode = c.GetNativeStopReason()
+		f.NativeType = c.GetNativeStopReason()
 		switch c.GetStopReason() { //nolint:exhaustive // all others are none of a refusal
 		case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, genwayv1.StopReason_STOP_REASON_REFUSAL:
 			blocked = true
@@ -109,7 +109,7 @@ func Missing(resp *genwayv1.GenerateTextResponse) error {
 		}
 	}
 	if word := resp.GetPromptFeedback().GetBlockReason(); word != "" {
-		f.NativeCode = word
+		f.NativeType = word
 	}
 	if blocked {
 		f.Kind, f.Reason, f.Message = fault.InvalidRequest, fault.ReasonImageBlocked, "the request was refused by the model or by a filter of the upstream"

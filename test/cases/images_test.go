@@ -149,8 +149,8 @@ func drawnInText(t *testing.T) {
 					u.Answer(stream(answers.without))
 				}
 				refused := g.Post(harness.Images, model, body)
-				if message := native(t, harness.Images, refused, 422); !strings.Contains(message, "without an image") {
-					t.Errorf("%s", message)
+				if message := native(t, harness.Images, refused, 422); !strings.Contains(message, "without an image") || refused.JSON().At("error.code").Text() != "unprocessable_entity" {
+					t.Errorf("%s", refused.Body)
 				}
 				if row := settled(t, rows, 3+n); row.Usage.Input != 10 || row.Outcome != "failed" || row.Usage.Images != 0 {
 					t.Errorf("the row is %+v", row)
