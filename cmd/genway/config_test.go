@@ -200,6 +200,14 @@ func TestImportConfiguration(t *testing.T) {
 	if made, err := run(file); err == nil || made != "" {
 		t.Errorf("%v\n%s", err, made)
 	}
+	write(t, file, `{"providers": {"openai": {"keys": [{"value": "env.X", "models": ["m"]}]}}}`)
+	if command, err = program().Parse([]string{"import", "bifrost", file}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := command.Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "model: openai/m\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
 	write(t, file, "routes: []\n")
 	if _, err := run(file, "--dry-run"); err == nil || !strings.Contains(err.Error(), "not a configuration of LiteLLM") {
 		t.Error(err)

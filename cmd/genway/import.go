@@ -11,6 +11,7 @@ import (
 )
 
 type importCommand struct {
+	Bifrost importBifrost `cmd:"" help:"Convert Bifrost's config.json in the same way."`
 	Litellm importLitellm `cmd:"" help:"Convert LiteLLM's config.yaml to a configuration on standard output. Standard error says of each setting whether it is exact, left to be done (manual) or unsupported."`
 }
 
@@ -25,6 +26,13 @@ type importLitellm struct{ importFlags }
 // Run converts the file.
 func (c *importLitellm) Run(_ context.Context, stdout io.Writer) error {
 	return c.convert(stdout, os.Stderr, foreign.LiteLLM)
+}
+
+type importBifrost struct{ importFlags }
+
+// Run converts the file.
+func (c *importBifrost) Run(_ context.Context, stdout io.Writer) error {
+	return c.convert(stdout, os.Stderr, foreign.Bifrost)
 }
 
 // convert prints the configuration, and what has become of each path of the source as FILE:LINE:COLUMN, its class and path.

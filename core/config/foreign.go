@@ -23,7 +23,7 @@ var foreignFiles = map[string]string{
 // Whose a configuration is, and what to do with it.
 const (
 	ofLiteLLM = "LiteLLM: genway import litellm FILE makes one of Genway of it"
-	ofBifrost = "Bifrost, which has other keys; docs/configuration.md says how one of Genway is written"
+	ofBifrost = "Bifrost: genway import bifrost FILE makes one of Genway of it"
 )
 
 // foreignFile returns whose configuration a text is, and what to do with it; empty for none that is known.

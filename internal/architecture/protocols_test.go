@@ -64,6 +64,7 @@ var otherWords = map[string]string{
 	"core/price/write.go":               "a member of the prices",
 	"core/catalog/foreign.go":           "LiteLLM's modes",
 	"core/price/foreign/litellm.go":     "LiteLLM's modes",
+	"core/config/foreign/bifrost.go":    "kinds of upstreams",
 	"core/config/foreign/litellm.go":    "kinds of upstreams",
 	"core/upstream/remote/account.go":   "a field of the contract",
 	"core/store/storetest/ledger.go":    "rows of a test",

@@ -21,10 +21,10 @@ func placeholder(text string) (string, bool) {
 func (b *builder) secret(n *node, name string) string {
 	text, refers := placeholder(n.value())
 	if refers {
-		b.say(n, Exact, "%s", text)
+		b.sayf(n, Exact, "%s", text)
 		return text
 	}
-	b.say(n, Manual, "it is a secret in the file, which is not copied: set the variable %s to it", name)
+	b.sayf(n, Manual, "it is a secret in the file, which is not copied: set the variable %s to it", name)
 	return "${" + name + "}"
 }
 

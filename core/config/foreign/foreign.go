@@ -75,6 +75,7 @@ type builder struct {
 	findings  map[*node]Finding
 	upstreams []*upstream
 	taken     map[string]int // names, and how many upstreams wanted them
+	kept      []string       // upstreams that a finding names for routes of the operator's
 	routes    []yaml.MapSlice
 }
 
@@ -93,8 +94,8 @@ func newBuilder(file string, text []byte) (*builder, error) {
 	return &builder{root: root, findings: map[*node]Finding{}, taken: map[string]int{}}, nil
 }
 
-// say notes what has become of a node. The first word on it counts; a node that is not there has none.
-func (b *builder) say(n *node, class Class, format string, args ...any) {
+// sayf notes what has become of a node. The first word on it counts; a node that is not there has none.
+func (b *builder) sayf(n *node, class Class, format string, args ...any) {
 	if n == nil {
 		return
 	}
@@ -103,10 +104,10 @@ func (b *builder) say(n *node, class Class, format string, args ...any) {
 	}
 }
 
-// restate replaces what was said of a node: it is left to the operator after all.
-func (b *builder) restate(n *node, format string, args ...any) {
+// restatef replaces what was said of a node: it is left to the operator after all.
+func (b *builder) restatef(n *node, format string, args ...any) {
 	delete(b.findings, n)
-	b.say(n, Manual, format, args...)
+	b.sayf(n, Manual, format, args...)
 }
 
 // upstream returns the name of the upstream that has these fields, which is a new one where
@@ -147,7 +148,7 @@ func (b *builder) result(head string) (*Result, error) {
 	upstreams := yaml.MapSlice{}
 	written := fmt.Sprint(b.routes)
 	for _, u := range b.upstreams {
-		if !strings.Contains(written, fmt.Sprintf("{upstream %s}", u.name)) {
+		if !slices.Contains(b.kept, u.name) && !strings.Contains(written, fmt.Sprintf("{upstream %s}", u.name)) {
 			continue // its only targets are left out
 		}
 		upstreams = append(upstreams, yaml.MapItem{Key: u.name, Value: u.fields})

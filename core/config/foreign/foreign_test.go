@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-var sources = map[string]func(file string, text []byte) (*foreign.Result, error){"litellm": foreign.LiteLLM}
+var sources = map[string]func(file string, text []byte) (*foreign.Result, error){"litellm": foreign.LiteLLM, "bifrost": foreign.Bifrost}
 
 // Each golden is a configuration of another gateway, what becomes of it, and what is said of each path. The name of a
 // file begins with the gateway's. What is made has no mistake and no warning but for credentials.
@@ -107,6 +107,27 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+func TestStrangersOfBifrost(t *testing.T) {
+	for text, want := range map[string]string{"": "it is empty", "{": "f:1:", "{}": "no providers", "[]": "no providers", `{"providers": null}`: "no providers"} {
+		if _, err := foreign.Bifrost("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for text, served := range map[string]bool{
+		`{"providers": {}}`: false, `{"providers": {"openai": null, "x": 7, "groq": [], "azure": {"keys": [null, 1, {}]}}}`: false,
+		`{"providers": {"openai": {"keys": [{"models": [null, {}, "", "m"], "weight": -1}]}}}`:                                         true,
+		`{"providers": {"openai": {"keys": [{"models": ["m"], "weight": 9007199254740993}], "network_config": {"max_retries": "x"}}}}`: true,
+		`{"providers": {"openai": {"keys": [{"models": ["m", "m"]}, {"models": ["m"]}]}}}`:                                             true,
+		`{"providers": {"bedrock": {"keys": [{"models": ["llama"], "bedrock_key_config": {"region": "us-east-1"}}]}}}`:                 false,
+		`{"providers": {"vertex": {"keys": [{"models": ["claude-x"], "vertex_key_config": {"region": "r", "project_id": "p"}}]}}}`:     false,
+	} {
+		made, err := foreign.Bifrost("f", []byte(text))
+		if err != nil || (made.Config != nil) != served || text != `{"providers": {}}` && len(made.Findings) == 0 {
+			t.Errorf("%s: %v, %+v", text, err, made)
+		}
+	}
+}
+
 // No secret of a source is in what is made of it, nor in a finding.
 func TestNoSecretIsCopied(t *testing.T) {
 	const text = `model_list:
@@ -128,8 +149,8 @@ environment_variables: {OPENAI_API_KEY: canary}
 }
 
 // What is made of any text has no mistake.
-func FuzzLiteLLM(f *testing.F) {
-	files, err := filepath.Glob("testdata/litellm_*.txtar")
+func Fuzz(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -141,13 +162,13 @@ func FuzzLiteLLM(f *testing.F) {
 		f.Add(archive.Files[0].Data)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		made, err := foreign.LiteLLM("f", text)
-		if err != nil {
-			return
-		}
-		if made.Config != nil {
+		for gateway, by := range sources {
+			made, err := by("f", text)
+			if err != nil || made.Config == nil {
+				continue
+			}
 			if _, err := config.ParseAlone("made", made.Config); err != nil {
-				t.Errorf("%v\n%s", err, made.Config)
+				t.Errorf("%s: %v\n%s", gateway, err, made.Config)
 			}
 		}
 	})

@@ -53,12 +53,12 @@ func (l *litellm) deployment(item *node) {
 	params, group := item.get("litellm_params"), item.get("model_name")
 	name := params.get("model").value()
 	if group.value() == "" || name == "" {
-		l.say(item, Manual, "it has no model_name or no litellm_params.model")
+		l.sayf(item, Manual, "it has no model_name or no litellm_params.model")
 		return
 	}
-	l.say(group, Exact, "the model of a route")
+	l.sayf(group, Exact, "the model of a route")
 	if mode := item.get("model_info", "mode"); mode != nil && !slices.Contains([]string{"chat", "completion", "responses", "image_generation"}, mode.value()) {
-		l.say(item, Unsupported, "Genway serves text and images; there is no mode %s", mode.value())
+		l.sayf(item, Unsupported, "Genway serves text and images; there is no mode %s", mode.value())
 		return
 	}
 	u, model, ok := l.place(item, params, name)
@@ -68,7 +68,7 @@ func (l *litellm) deployment(item *node) {
 	d := deployment{group: group.value(), kind: u.kind, order: 1, at: params.get("model")}
 	d.target = yaml.MapSlice{{Key: "upstream", Value: l.named(u)}}
 	if strings.Contains(d.group, "*") || strings.Contains(model, "*") {
-		if !l.wildcard(d.group, model, params.get("model")) {
+		if !l.wildcard(d.group, model, params.get("model"), d.target[0].Value) {
 			return
 		}
 		if strings.Contains(model, "*") {
@@ -78,7 +78,7 @@ func (l *litellm) deployment(item *node) {
 	if model != "" {
 		d.target = append(d.target, yaml.MapItem{Key: "model", Value: model})
 	}
-	l.say(params.get("model"), Exact, "a target of the route %s", d.group)
+	l.sayf(params.get("model"), Exact, "a target of the route %s", d.group)
 	l.load(&d, params)
 	l.defaults(&d, params)
 	l.info(item.get("model_info"), params, cmp.Or(model, d.group))
@@ -109,15 +109,15 @@ func (l *litellm) place(item, params *node, name string) (u *upstream, model str
 		for _, known := range ofModel {
 			if prefix == "" && known.name.MatchString(name) {
 				prefix = known.provider
-				l.say(at, Manual, "it names no provider; taken for %s by its name, as LiteLLM does", prefix)
+				l.sayf(at, Manual, "it names no provider; taken for %s by its name, as LiteLLM does", prefix)
 			}
 		}
 		if prefix == "" {
-			l.say(item, Manual, "the model %s names no provider: write PROVIDER/%s", name, name)
+			l.sayf(item, Manual, "the model %s names no provider: write PROVIDER/%s", name, name)
 			return nil, "", false
 		}
 	}
-	l.say(params.get("custom_llm_provider"), Exact, "the provider")
+	l.sayf(params.get("custom_llm_provider"), Exact, "the provider")
 	base := params.get("api_base")
 	if base == nil {
 		base = params.get("base_url")
@@ -126,7 +126,7 @@ func (l *litellm) place(item, params *node, name string) (u *upstream, model str
 	if rest, is := strings.CutPrefix(model, "responses/"); is {
 		kind, model = "responses", rest
 	}
-	l.say(item.get("model_info", "mode"), Exact, "the kind of the upstream")
+	l.sayf(item.get("model_info", "mode"), Exact, "the kind of the upstream")
 	u = &upstream{name: prefix, kind: cmp.Or(kind, "chat")}
 	switch {
 	case prefix == "azure" && base != nil && params.get("api_version") != nil && kind == "":
@@ -135,7 +135,7 @@ func (l *litellm) place(item, params *node, name string) (u *upstream, model str
 		u.set("base_url", strings.TrimSuffix(l.plain(base), "/")+"/openai/deployments/"+model)
 		u.set("query", yaml.MapSlice{{Key: "api-version", Value: l.plain(params.get("api_version"))}})
 		u.set("headers", yaml.MapSlice{{Key: "api-key", Value: l.key(params, "AZURE_API_KEY")}})
-		l.say(params.get("api_version"), Exact, "query: {api-version: …}")
+		l.sayf(params.get("api_version"), Exact, "query: {api-version: …}")
 	case prefix == "bedrock":
 		if u, model, ok = l.bedrock(params, model); !ok {
 			return nil, "", false
@@ -151,7 +151,7 @@ func (l *litellm) place(item, params *node, name string) (u *upstream, model str
 	default:
 		p := provider.Find(config.ProviderOf(prefix))
 		if p == nil || len(p.Kinds()) == 0 {
-			l.say(item, Unsupported, "Genway has no provider %s; if it speaks chat completions, write an upstream {kind: chat, base_url: …} and a route to it", prefix)
+			l.sayf(item, Unsupported, "Genway has no provider %s; if it speaks chat completions, write an upstream {kind: chat, base_url: …} and a route to it", prefix)
 			return nil, "", false
 		}
 		if kind == "" || !slices.Contains(p.Kinds(), kind) {
@@ -165,13 +165,13 @@ func (l *litellm) place(item, params *node, name string) (u *upstream, model str
 		if p.KeyEnv != "" || params.get("api_key") != nil {
 			u.set("api_key", l.key(params, cmp.Or(p.KeyEnv, variable(p.Name, "API_KEY"))))
 		}
-		l.say(params.get("api_version"), Manual, "it is left out: the address of provider %s has no dated version", p.Name)
+		l.sayf(params.get("api_version"), Manual, "it is left out: the address of provider %s has no dated version", p.Name)
 		if e, _ := p.Endpoint(u.kind, ""); e != nil && (e.Base == "" || len(e.Parameters()) > 0) && base == nil {
-			l.say(item, Manual, "provider %s needs an address, and api_base is missing", p.Name)
+			l.sayf(item, Manual, "provider %s needs an address, and api_base is missing", p.Name)
 			return nil, "", false
 		}
 	}
-	l.say(base, Exact, "base_url")
+	l.sayf(base, Exact, "base_url")
 	l.calls(u, params)
 	return u, model, true
 }
@@ -200,15 +200,15 @@ func (l *litellm) bedrock(params *node, model string) (*upstream, string, bool) 
 		model = strings.TrimPrefix(model, way)
 	}
 	if !strings.Contains(model, "anthropic.") {
-		l.say(params.get("model"), Unsupported, "of Amazon Bedrock Genway calls the models of Anthropic (kind messages), and those of its OpenAI-compatible API (kind chat, provider bedrock)")
+		l.sayf(params.get("model"), Unsupported, "of Amazon Bedrock Genway calls the models of Anthropic (kind messages), and those of its OpenAI-compatible API (kind chat, provider bedrock)")
 		return nil, "", false
 	}
 	region := params.get("aws_region_name")
 	if region == nil {
-		l.say(params.get("model"), Manual, "aws_region_name is missing: an upstream of provider bedrock names its region")
+		l.sayf(params.get("model"), Manual, "aws_region_name is missing: an upstream of provider bedrock names its region")
 		return nil, "", false
 	}
-	l.say(region, Exact, "region")
+	l.sayf(region, Exact, "region")
 	u := &upstream{name: "bedrock", kind: "messages"}
 	u.set("provider", "bedrock")
 	u.set("endpoint", "invoke")
@@ -221,9 +221,9 @@ func (l *litellm) bedrock(params *node, model string) (*upstream, string, bool) 
 	}
 	if n := params.get("aws_profile_name"); n != nil {
 		aws = append(aws, yaml.MapItem{Key: "profile", Value: l.plain(n)})
-		l.say(n, Exact, "auth: {aws: {profile: …}}")
+		l.sayf(n, Exact, "auth: {aws: {profile: …}}")
 	}
-	l.say(params.get("aws_role_name"), Manual, "Genway takes a role by a web identity (auth: {aws: {role_arn, token_file}}), or by a profile that assumes it")
+	l.sayf(params.get("aws_role_name"), Manual, "Genway takes a role by a web identity (auth: {aws: {role_arn, token_file}}), or by a profile that assumes it")
 	u.set("auth", yaml.MapSlice{{Key: "aws", Value: aws}})
 	return u, model, true
 }
@@ -239,19 +239,19 @@ func (l *litellm) vertex(params *node, model string) *upstream {
 		n := params.get(s[0])
 		if n == nil {
 			u.set(s[1], "${"+variable(s[0])+"}")
-			l.say(params.get("model"), Manual, "%s is missing: set the variable %s", s[0], variable(s[0]))
+			l.sayf(params.get("model"), Manual, "%s is missing: set the variable %s", s[0], variable(s[0]))
 			continue
 		}
 		u.set(s[1], l.plain(n))
-		l.say(n, Exact, "%s", s[1])
+		l.sayf(n, Exact, "%s", s[1])
 	}
 	google := yaml.MapSlice{}
 	if n := params.get("vertex_credentials"); n != nil {
 		if strings.HasPrefix(strings.TrimSpace(n.value()), "{") || n.shape != scalar {
-			l.say(n, Manual, "it has the key itself, which is not copied: write it into a file and name that as auth: {google: {credentials_file: …}}")
+			l.sayf(n, Manual, "it has the key itself, which is not copied: write it into a file and name that as auth: {google: {credentials_file: …}}")
 		} else {
 			google = append(google, yaml.MapItem{Key: "credentials_file", Value: l.plain(n)})
-			l.say(n, Exact, "auth: {google: {credentials_file: …}}")
+			l.sayf(n, Exact, "auth: {google: {credentials_file: …}}")
 		}
 	}
 	u.set("auth", yaml.MapSlice{{Key: "google", Value: google}})
@@ -262,64 +262,25 @@ func (l *litellm) vertex(params *node, model string) *upstream {
 func (l *litellm) calls(u *upstream, params *node) {
 	if n := params.get("organization"); n != nil {
 		u.set("headers", yaml.MapSlice{{Key: "OpenAI-Organization", Value: l.plain(n)}})
-		l.say(n, Exact, "headers: {OpenAI-Organization: …}")
+		l.sayf(n, Exact, "headers: {OpenAI-Organization: …}")
 	}
 	if n := params.get("timeout"); n != nil {
 		l.seconds(u, "deadline", n)
 	}
-	l.say(params.get("stream_timeout"), Manual, "Genway bounds how long any answer may take to begin (first_byte) and to go on (idle), not streams alone")
+	l.sayf(params.get("stream_timeout"), Manual, "Genway bounds how long any answer may take to begin (first_byte) and to go on (idle), not streams alone")
 	if n := params.get("max_retries"); n != nil {
 		l.retries(u, n)
 	}
 	if n := params.get("max_parallel_requests"); n != nil {
 		if v, ok := n.figure(); ok && v >= 1 && v <= 1e6 {
 			u.set("max_concurrent", int64(v))
-			l.say(n, Exact, "max_concurrent")
+			l.sayf(n, Exact, "max_concurrent")
 		}
-		l.say(n, Manual, "it is no number of calls above 0")
+		l.sayf(n, Manual, "it is no number of calls above 0")
 	}
 	if n := params.get("extra_headers"); n != nil {
 		l.headers(u, n)
 	}
-}
-
-// headers sets what is sent with every call.
-func (l *litellm) headers(u *upstream, n *node) {
-	if u.has("headers") {
-		l.say(n, Manual, "the upstream has headers already: add these to them")
-		return
-	}
-	var list yaml.MapSlice
-	for _, name := range n.keys {
-		value := n.members[name]
-		list = append(list, yaml.MapItem{Key: name, Value: l.secret(value, variable(u.name, name))})
-	}
-	u.set("headers", list)
-}
-
-// seconds sets a duration; what is no number is left to the operator.
-func (l *litellm) seconds(u *upstream, key string, n *node) {
-	v, ok := n.figure()
-	if !ok || v <= 0 || v > 86400 {
-		l.say(n, Manual, "it is no number of seconds up to a day")
-		return
-	}
-	u.set(key, strconv.FormatFloat(v, 'f', -1, 64)+"s")
-	l.say(n, Exact, "%s of the upstream", key)
-}
-
-// retries sets how often a call is made again, for which 0 is the default here.
-func (l *litellm) retries(u *upstream, n *node) {
-	v, ok := n.figure()
-	if !ok || v < 0 || v > 100 {
-		l.say(n, Manual, "it is no number of retries")
-		return
-	}
-	if v == 0 {
-		v = -1
-	}
-	u.set("retries", int64(v))
-	l.say(n, Exact, "retries of the upstream")
 }
 
 // load reads the share of a deployment, and its order.
@@ -327,19 +288,19 @@ func (l *litellm) load(d *deployment, params *node) {
 	if n := params.get("order"); n != nil {
 		if v, ok := n.figure(); ok && v >= 0 && v <= 1e6 {
 			d.order = int(v)
-			l.say(n, Exact, "a higher order is the route's fallback")
+			l.sayf(n, Exact, "a higher order is the route's fallback")
 		}
-		l.say(n, Manual, "it is no number")
+		l.sayf(n, Manual, "it is no number")
 	}
 	if n := params.get("weight"); n != nil {
 		if v, ok := n.figure(); ok && v >= 0 && v <= 1000 {
 			d.weight = &v
-			l.say(n, Exact, "weight")
+			l.sayf(n, Exact, "weight")
 		}
-		l.say(n, Manual, "it is no weight from 0 to 1000")
+		l.sayf(n, Manual, "it is no weight from 0 to 1000")
 	}
 	for key, figure := range map[string]string{"rpm": "requests_per_minute", "tpm": "tokens_per_minute"} {
-		l.say(params.get(key), Manual, "Genway bounds all requests for a model together: limits: {models: [{model: %s, %s: N}]}; how the load is shared is the target's weight", d.group, figure)
+		l.sayf(params.get(key), Manual, "Genway bounds all requests for a model together: limits: {models: [{model: %s, %s: N}]}; how the load is shared is the target's weight", d.group, figure)
 	}
 }
 
@@ -358,12 +319,12 @@ func (l *litellm) defaults(d *deployment, params *node) {
 			}
 		}
 		list = append(list, yaml.MapItem{Key: s[1], Value: value})
-		l.say(n, Exact, "default: {%s: …} of the target", s[1])
+		l.sayf(n, Exact, "default: {%s: …} of the target", s[1])
 	}
 	if list != nil {
 		d.target = append(d.target, yaml.MapItem{Key: "default", Value: list})
 	}
-	l.say(params.get("drop_params"), Exact, "Genway leaves out what a model does not take, and names it in x-genway-lost")
+	l.sayf(params.get("drop_params"), Exact, "Genway leaves out what a model does not take, and names it in x-genway-lost")
 }
 
 // info reads what is known of a model, of which Genway keeps files of their own.
@@ -372,7 +333,7 @@ func (l *litellm) info(info, params *node, model string) {
 		for _, key := range []string{"input_cost_per_token", "output_cost_per_token"} {
 			if n := at.get(key); n != nil {
 				v, _ := n.figure()
-				l.say(n, Manual, "a row of the file of prices, in dollars a million tokens: {model: %s, %s: %s}", model, strings.TrimSuffix(key, "_cost_per_token"), strconv.FormatFloat(v*1e6, 'f', -1, 64))
+				l.sayf(n, Manual, "a row of the file of prices, in dollars a million tokens: {model: %s, %s: %s}", model, strings.TrimSuffix(key, "_cost_per_token"), strconv.FormatFloat(v*1e6, 'f', -1, 64))
 			}
 		}
 	}
@@ -382,20 +343,21 @@ func (l *litellm) info(info, params *node, model string) {
 	for _, key := range info.keys {
 		switch n := info.members[key]; {
 		case key == "base_model":
-			l.say(n, Manual, "prices and capabilities are looked for by the name that the upstream answers with; a row of either file may name another")
+			l.sayf(n, Manual, "prices and capabilities are looked for by the name that the upstream answers with; a row of either file may name another")
 		case strings.HasPrefix(key, "supports_"), strings.HasPrefix(key, "max_"):
-			l.say(n, Manual, "what models accept is in the catalogue that ships; genway models list shows it, and catalog: FILE adds to it")
+			l.sayf(n, Manual, "what models accept is in the catalogue that ships; genway models list shows it, and catalog: FILE adds to it")
 		}
 	}
 }
 
 // wildcard reports whether a pattern of callers' names can be served: Genway sends the caller's name as it is.
-func (l *litellm) wildcard(group, model string, at *node) bool {
+func (l *litellm) wildcard(group, model string, at *node, upstream any) bool {
 	switch {
 	case !strings.Contains(model, "*"), model == "*" && !strings.Contains(group, "/"), model == group:
 		return strings.Count(group, "*") > 0
 	}
-	l.say(at, Manual, "callers name %s, of which LiteLLM sends the part for the *, and Genway the whole: add a route for each name in use, {model: %s, targets: [{upstream: …, model: NAME}]}", group, strings.ReplaceAll(group, "*", "NAME"))
+	l.sayf(at, Manual, "callers name %s, of which LiteLLM sends the part for the *, and Genway the whole: add a route for each name in use, {model: %s, targets: [{upstream: %s, model: NAME}]}", group, strings.ReplaceAll(group, "*", "NAME"), upstream)
+	l.kept = append(l.kept, fmt.Sprint(upstream))
 	return false
 }
 
@@ -424,12 +386,12 @@ func (l *litellm) settings() {
 		if n := l.router("allowed_fails"); n != nil {
 			if v, ok := n.figure(); ok && v >= 0 && v < 1000 {
 				u.set("break_after", int64(v)+1)
-				l.say(n, Manual, "break_after: %d; Genway counts failures in a row, and LiteLLM those of a minute", int64(v)+1)
+				l.sayf(n, Manual, "break_after: %d; Genway counts failures in a row, and LiteLLM those of a minute", int64(v)+1)
 			}
-			l.say(n, Manual, "it is no number of failures")
+			l.sayf(n, Manual, "it is no number of failures")
 		}
 	}
-	l.say(l.root.get("litellm_settings", "drop_params"), Exact, "Genway leaves out what a model does not take, and names it in x-genway-lost")
+	l.sayf(l.root.get("litellm_settings", "drop_params"), Exact, "Genway leaves out what a model does not take, and names it in x-genway-lost")
 	for path, text := range map[string]string{
 		"general_settings.master_key":                     "keys are made by genway keys create; one of the group admin is for operators",
 		"general_settings.database_url":                   "keys and the ledger are in a store of Genway's own (store:)",
@@ -444,7 +406,7 @@ func (l *litellm) settings() {
 		"router_settings.redis_host":                      "limits of several cores are counted in limits: {store: redis://HOST:PORT}",
 		"environment_variables":                           "set them where genway is started",
 	} {
-		l.say(l.root.get(strings.Split(path, ".")...), Manual, "%s", text)
+		l.sayf(l.root.get(strings.Split(path, ".")...), Manual, "%s", text)
 	}
 }
 
@@ -460,16 +422,16 @@ func (l *litellm) route() {
 			group := cmp.Or(n.value(), n.get("model").value())
 			switch {
 			case l.members[group] == nil:
-				l.say(n, Manual, "no route is made for its model %s", group)
+				l.sayf(n, Manual, "no route is made for its model %s", group)
 			case of[name] != "" || l.members[name] != nil:
-				l.say(n, Manual, "there is a model of the name already")
+				l.sayf(n, Manual, "there is a model of the name already")
 			default:
 				names, of[name] = append(names, name), group
-				l.say(n.get("hidden"), Unsupported, "each route is listed")
+				l.sayf(n.get("hidden"), Unsupported, "each route is listed")
 				if n.shape == scalar {
-					l.say(n, Exact, "a route to the targets of %s", group)
+					l.sayf(n, Exact, "a route to the targets of %s", group)
 				} else {
-					l.say(n.get("model"), Exact, "a route to the targets of %s", group)
+					l.sayf(n.get("model"), Exact, "a route to the targets of %s", group)
 				}
 			}
 		}
@@ -507,7 +469,7 @@ func (l *litellm) addRoute(name string, targets, later []deployment, strategy ya
 	targets, later = once(targets), once(later)
 	for _, d := range targets[1:] {
 		if d.kind != targets[0].kind {
-			l.restate(d.at, "a target of the route %s, of another kind than the first: where some targets speak the caller's protocol, only these are tried; put it into fallback if it is to stand in for them", name)
+			l.restatef(d.at, "a target of the route %s, of another kind than the first: where some targets speak the caller's protocol, only these are tried; put it into fallback if it is to stand in for them", name)
 		}
 	}
 	if len(targets) < 2 {
@@ -528,7 +490,7 @@ func (l *litellm) ordered(group string) (targets, later []deployment) {
 			later = append(later, d)
 		case d.weight != nil && *d.weight == 0, d.weight == nil && list[0].weight != nil:
 			if len(list) > 1 {
-				l.restate(d.at, "its weight is 0, so LiteLLM never chooses it: it is left out of the route %s", group)
+				l.restatef(d.at, "its weight is 0, so LiteLLM never chooses it: it is left out of the route %s", group)
 				continue
 			}
 			targets = append(targets, d)
@@ -544,15 +506,15 @@ func (l *litellm) strategy() yaml.MapSlice {
 	n := l.root.get("router_settings", "routing_strategy")
 	switch n.value() {
 	case "simple-shuffle":
-		l.say(n, Exact, "the default: by weight")
+		l.sayf(n, Exact, "the default: by weight")
 	case "least-busy":
-		l.say(n, Exact, "strategy: least_busy")
+		l.sayf(n, Exact, "strategy: least_busy")
 		return yaml.MapSlice{{Key: "strategy", Value: "least_busy"}}
 	case "latency-based-routing":
-		l.say(n, Exact, "strategy: fastest")
+		l.sayf(n, Exact, "strategy: fastest")
 		return yaml.MapSlice{{Key: "strategy", Value: "fastest"}}
 	default:
-		l.say(n, Unsupported, "there are weight (taken), least_busy and fastest")
+		l.sayf(n, Unsupported, "there are weight (taken), least_busy and fastest")
 	}
 	return nil
 }
@@ -563,13 +525,13 @@ func (l *litellm) fallbacks() (of map[string][]string, always []string) {
 	groups := func(n *node, whose string) (list []string) {
 		for _, item := range n.list() {
 			if l.members[item.value()] == nil {
-				l.say(item, Manual, "no route is made for the model %s", item.value())
+				l.sayf(item, Manual, "no route is made for the model %s", item.value())
 				continue
 			}
 			list = append(list, item.value())
-			l.say(item, Exact, "fallback of %s", whose)
+			l.sayf(item, Exact, "fallback of %s", whose)
 			if first, _ := l.ordered(item.value()); len(first) > 1 {
-				l.restate(item, "fallback of %s: its %d targets are tried in order, and LiteLLM balances them", whose, len(first))
+				l.restatef(item, "fallback of %s: its %d targets are tried in order, and LiteLLM balances them", whose, len(first))
 			}
 		}
 		return list
@@ -580,7 +542,7 @@ func (l *litellm) fallbacks() (of map[string][]string, always []string) {
 			case name == "*":
 				always = append(always, groups(item.members[name], "each model without another")...)
 			case l.members[name] == nil:
-				l.say(item.members[name], Manual, "no route is made for the model %s", name)
+				l.sayf(item.members[name], Manual, "no route is made for the model %s", name)
 			default:
 				of[name] = groups(item.members[name], name)
 			}
@@ -588,7 +550,7 @@ func (l *litellm) fallbacks() (of map[string][]string, always []string) {
 	}
 	always = append(always, groups(l.router("default_fallbacks"), "each model without another")...)
 	for _, key := range []string{"context_window_fallbacks", "content_policy_fallbacks"} {
-		l.say(l.router(key), Unsupported, "Genway falls back where a target fails (429, 5xx, timeouts), not for a request that is refused")
+		l.sayf(l.router(key), Unsupported, "Genway falls back where a target fails (429, 5xx, timeouts), not for a request that is refused")
 	}
 	return of, always
 }
