@@ -113,10 +113,14 @@ func drawnInText(t *testing.T) {
 			g := harness.New(t, harness.Config{Ledger: recorder})
 			u, model := g.Upstream(over), string(over)+"/m"
 			stream := func(body string) fake.Answer {
-				if over == harness.Responses {
-					return fake.Stream(fake.Events(`{"type":"response.image_generation_call.partial_image","item_id":"ig_1","output_index":0,"sequence_number":1,"partial_image_index":0,"partial_image_b64":"`+twoByOne+`"}`, `{"type":"response.completed","sequence_number":2,"response":`+body+`}`)...)
+				if over == harness.GenerateContent {
+					return fake.Stream(fake.Events(body)...)
 				}
-				return fake.Stream(fake.Events(body)...)
+				events := fake.Events(`{"type":"response.image_generation_call.partial_image","item_id":"ig_1","output_index":0,"sequence_number":1,"partial_image_index":0,"partial_image_b64":"`+twoByOne+`"}`, `{"type":"response.completed","sequence_number":2,"response":`+body+`}`)
+				if body == answers.without {
+					events = events[1:] // behind a preview it would be an event of the stream
+				}
+				return fake.Stream(events...)
 			}
 			u.Answer(fake.JSON(answers.whole), fake.JSON(answers.whole))
 			a := g.Post(harness.Images, model, `{"prompt":"a fox","n":2,"size":"1024x1536","quality":"low","output_format":"png"}`)
@@ -144,10 +148,7 @@ func drawnInText(t *testing.T) {
 			}
 
 			for n, body := range []string{`{"prompt":"a fox"}`, `{"prompt":"a fox","stream":true}`} {
-				u.Answer(fake.JSON(answers.without))
-				if n > 0 {
-					u.Answer(stream(answers.without))
-				}
+				u.Answer([]fake.Answer{fake.JSON(answers.without), stream(answers.without)}[n])
 				refused := g.Post(harness.Images, model, body)
 				if message := native(t, harness.Images, refused, 422); !strings.Contains(message, "without an image") || refused.JSON().At("error.code").Text() != "unprocessable_entity" {
 					t.Errorf("%s", refused.Body)
@@ -157,6 +158,26 @@ func drawnInText(t *testing.T) {
 				}
 			}
 			native(t, harness.Images, g.Post(harness.Images, model, `{"prompt":"a fox","response_format":"url"}`), 400)
+
+			// A caller of text gets the image in its own protocol's form.
+			for caller, at := range map[harness.Protocol]string{
+				harness.Chat: "choices[0].message.images[0].image_url.url", harness.Responses: "output[0].result", harness.GenerateContent: "candidates[0].content.parts[0].inlineData.data",
+			} {
+				u.Answer(fake.JSON(answers.whole))
+				if a := g.Post(caller, model, caller.Hello()); !strings.HasSuffix(a.JSON().At(at).Text(), twoByOne) {
+					t.Errorf("%s gets %s", caller, a.Body)
+				}
+				u.Answer(stream(answers.whole))
+				drew := 0
+				for _, f := range g.Stream(caller, model, caller.Hello()).Frames() {
+					if strings.Contains(f.Data, twoByOne) {
+						drew++
+					}
+				}
+				if drew == 0 {
+					t.Errorf("%s gets no image in a stream", caller)
+				}
+			}
 		})
 	}
 }
