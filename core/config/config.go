@@ -9,7 +9,10 @@
 package config
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed" // the schema
+	"io"
 	"maps"
 	"slices"
 
@@ -206,14 +209,24 @@ func (c *Config) Files() []string {
 	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
 }
 
-// What reflects on Config to make the schema is in the test, and 0.5 MB of a command that
+// packedSchema is schema.json. What reflects on Config to make it is in the test, and 0.5 MB of a command that
 // holds it.
 //
-//go:embed schema.json
-var schema []byte
+//go:embed schema.json.gz
+var packedSchema []byte
 
-// Schema is the JSON Schema of the file, for editors. It must not be changed.
-func Schema() []byte { return schema }
+// Schema returns the JSON Schema of the file, for editors.
+func Schema() []byte {
+	text, err := gzip.NewReader(bytes.NewReader(packedSchema))
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	schema, err := io.ReadAll(text)
+	if err != nil {
+		panic(err)
+	}
+	return schema
+}
 
 // PricesRemedy says what to do about budgets without prices.
 const PricesRemedy = "import prices (genway prices import --format models.dev api.json > prices.yaml) and name the file in the configuration (prices: prices.yaml), or admit such requests uncounted (limits: {unpriced: allow})"

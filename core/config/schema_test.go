@@ -2,7 +2,9 @@ package config_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"reflect"
@@ -15,7 +17,7 @@ import (
 	"github.com/genway/genway/core/upstream/provider"
 )
 
-var update = flag.Bool("update", false, "rewrite schema.json")
+var update = flag.Bool("update", false, "rewrite schema.json and schema.json.gz")
 
 // The schema in the commands matches the configuration.
 func TestSchemaIsFresh(t *testing.T) {
@@ -24,10 +26,16 @@ func TestSchemaIsFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("schema.json", want, 0o600); err != nil {
+		var packed bytes.Buffer
+		z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
 			t.Fatal(err)
 		}
-	} else if !bytes.Equal(config.Schema(), want) {
+		_, err = z.Write(want)
+		if err := errors.Join(err, z.Close(), os.WriteFile("schema.json", want, 0o600), os.WriteFile("schema.json.gz", packed.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	} else if readable, err := os.ReadFile("schema.json"); err != nil || !bytes.Equal(config.Schema(), want) || !bytes.Equal(readable, want) {
 		t.Error("schema.json is stale: go test ./core/config -run TestSchemaIsFresh -update")
 	}
 }
