@@ -52,7 +52,7 @@ func (f *Accumulator) Start(s *genwayv1.TextStarted) {
 	f.sequence.started = true
 	f.resp.Id, f.resp.Model, f.resp.CreateTime = s.Id, s.Model, s.CreateTime
 	f.resp.Usage, f.resp.ServiceTier, f.resp.SystemFingerprint = s.Usage, s.ServiceTier, s.SystemFingerprint
-	f.resp.Losses, f.resp.NativeFields = s.Losses, s.NativeFields
+	f.resp.Losses, f.resp.NativeFields, f.resp.Stored = s.Losses, s.NativeFields, s.Stored
 }
 
 // Complete reports whether the completed event has been seen.
@@ -97,7 +97,7 @@ func (f *Accumulator) complete(end *genwayv1.TextCompleted) {
 	if end.ServiceTier != "" {
 		f.resp.ServiceTier = end.ServiceTier
 	}
-	f.resp.PromptFeedback = end.PromptFeedback
+	f.resp.PromptFeedback, f.resp.CompleteTime = end.PromptFeedback, end.CompleteTime
 	f.resp.Losses = append(f.resp.Losses, end.Losses...)
 	f.resp.NativeFields = append(f.resp.NativeFields, end.NativeFields...)
 }
@@ -248,9 +248,9 @@ func Events(resp *genwayv1.GenerateTextResponse, split Splitter) []*genwayv1.Str
 		Id: resp.Id, Model: resp.Model, CreateTime: resp.CreateTime,
 		ServiceTier: resp.ServiceTier, SystemFingerprint: resp.SystemFingerprint,
 		Usage:  startUsage(resp.Usage),
-		Losses: resp.Losses, NativeFields: resp.NativeFields,
+		Losses: resp.Losses, NativeFields: resp.NativeFields, Stored: resp.Stored,
 	})}
-	completed := &genwayv1.TextCompleted{Usage: resp.Usage, PromptFeedback: resp.PromptFeedback}
+	completed := &genwayv1.TextCompleted{Usage: resp.Usage, PromptFeedback: resp.PromptFeedback, CompleteTime: resp.CompleteTime}
 	for _, c := range resp.Candidates {
 		u := partEvents{NewEmitter(c.Index, &events), split}
 		for _, part := range c.Parts {

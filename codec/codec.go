@@ -44,8 +44,8 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
-	// Now returns the time at which an answer is completed, for protocols that have a member
-	// for it. Default: the time at which the answer was created.
+	// Now returns the time at which an answer is completed that does not say so, for protocols that
+	// have a member for it. Default: the time at which the answer was created.
 	Now func() time.Time
 }
 
@@ -121,6 +121,13 @@ type Versioned interface {
 // EncodeResponse returns the body of the answer for a request that has Compact set.
 type Compacter interface {
 	DecodeCompactRequest(body []byte) (*Request, error)
+}
+
+// Storer is a codec whose protocol fetches answers that are stored. It writes what is returned of them.
+type Storer interface {
+	EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error)
+	EncodeDeleted(resp *genwayv1.DeleteResponseResponse) ([]byte, error)
+	EncodeInputItems(resp *genwayv1.ListInputItemsResponse) ([]byte, error)
 }
 
 // TokenCounter is a codec whose protocol can count tokens.

@@ -270,11 +270,31 @@ func (l *limited) rpcs() map[string]func(context.Context, ...grpc.CallOption) er
 			_, err := l.client.ListModels(ctx, &genwayv1.ListModelsRequest{}, o...)
 			return err
 		},
+		"GetResponse": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.GetResponse(ctx, &genwayv1.GetResponseRequest{Id: "resp_1"}, o...)
+			return unlessNotStored(err)
+		},
+		"DeleteResponse": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.DeleteResponse(ctx, &genwayv1.DeleteResponseRequest{Id: "resp_1"}, o...)
+			return unlessNotStored(err)
+		},
+		"ListInputItems": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.ListInputItems(ctx, &genwayv1.ListInputItemsRequest{Id: "resp_1"}, o...)
+			return unlessNotStored(err)
+		},
 		"GetModel": func(ctx context.Context, o ...grpc.CallOption) error {
 			_, err := l.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: "m"}, o...)
 			return err
 		},
 	}
+}
+
+// unlessNotStored returns nil for the answer of a service that stores no responses to an admitted call.
+func unlessNotStored(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return err
 }
 
 // Case K5: every RPC of the service is admitted at one place, those without a model too.

@@ -89,23 +89,27 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	asked := deferred.New(req)
-	record.Deferred = asked.Deferred()
-	resp, err := answer(ctx, s, record, textRequest{asked}, func(ctx context.Context, held *admission) (*genwayv1.GenerateTextResponse, error) {
-		return s.generateText(ctx, held, asked)
-	})
-	record.BodyUnreferenced = err == nil && unreferenced(asked)
-	return resp, err
-}
-
-func (s *Service) generateText(ctx context.Context, held *admission, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
-	req, err := s.resolved(ctx, held.record.Caller, req)
+	c, err := s.continued(ctx, record, req)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.config.Upstream.GenerateText(ctx, req)
+	record.Deferred = c.asked.Deferred()
+	resp, err := answer(ctx, s, record, textRequest{c.req}, func(ctx context.Context, held *admission) (*genwayv1.GenerateTextResponse, error) {
+		return s.generateText(ctx, held, c)
+	})
+	record.BodyUnreferenced = err == nil && unreferenced(c.asked)
+	return resp, err
+}
+
+func (s *Service) generateText(ctx context.Context, held *admission, c *conversation) (*genwayv1.GenerateTextResponse, error) {
+	req, err := s.resolved(ctx, held.record.Caller, c.req)
 	if err != nil {
 		return nil, err
+	}
+	c.req = req
+	resp, err := s.config.Upstream.GenerateText(ctx, req)
+	if err != nil {
+		return nil, c.refused(err)
 	}
 	if resp.Id == "" {
 		resp.Id = s.config.NewID("gen_")
@@ -117,7 +121,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 	answered(held.record, resp.GetModel(), resp.GetUsage())
 	held.answer = resp
 	held.completed(resp, &resp.Usage, &resp.Losses)
-	s.keep(held, req, resp)
+	s.keeper(held, c).unary(resp)
 	return resp, nil
 }
 
@@ -191,6 +195,9 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	}
 	// The wire message of a count is its own, never one of the request inside.
 	req.Request.Wire = nil
+	if req, err = s.continueCount(ctx, record, req); err != nil {
+		return nil, err
+	}
 	return answer(ctx, s, record, countRequest{CountTokensRequest: req}, func(ctx context.Context, _ *admission) (*genwayv1.CountTokensResponse, error) {
 		return s.config.Upstream.CountTokens(ctx, req)
 	})

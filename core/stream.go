@@ -15,7 +15,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/internal/transport"
-	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -29,23 +28,27 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	if err := checkText(req); err != nil {
 		return err
 	}
-	asked := deferred.New(req)
-	record.Deferred = asked.Deferred()
-	err := s.account(ctx, record, textRequest{asked}, func(ctx context.Context, held *admission) error {
-		return s.streamText(ctx, held, asked, stream)
-	})
-	record.BodyUnreferenced = unreferenced(asked)
-	return err
-}
-
-func (s *Service) streamText(ctx context.Context, held *admission, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
-	out := newGatherer(req.Head(), held.record, stream)
-	req, err := s.resolved(ctx, held.record.Caller, req)
+	c, err := s.continued(ctx, record, req)
 	if err != nil {
 		return err
 	}
+	record.Deferred = c.asked.Deferred()
+	err = s.account(ctx, record, textRequest{c.req}, func(ctx context.Context, held *admission) error {
+		return s.streamText(ctx, held, c, stream)
+	})
+	record.BodyUnreferenced = unreferenced(c.asked)
+	return err
+}
+
+func (s *Service) streamText(ctx context.Context, held *admission, c *conversation, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	out := newGatherer(c.asked.Head(), held.record, stream)
+	req, err := s.resolved(ctx, held.record.Caller, c.req)
+	if err != nil {
+		return err
+	}
+	c.req = req
 	completed, passes := false, false // passes: the upstream's own frames pass through
-	record, items := held.record, s.recorder(held, req)
+	record, kept := held.record, s.keeper(held, c)
 	answer := tail[genwayv1.StreamGenerateTextResponse]{admission: held, send: stream.Send}
 	if out != nil {
 		answer.send = out.send
@@ -57,6 +60,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 			return answer.add(ctx, ev, record.Ending, false)
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.Head().GetModel())
+			kept.started(p.Started)
 			begun(record)
 			answered(record, p.Started.GetModel(), p.Started.GetUsage())
 			lost(record, p.Started.GetLosses())
@@ -65,7 +69,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 			}
 		case *genwayv1.StreamGenerateTextResponse_Wire:
 			begun(record)
-			passes, items = true, nil // the items are the upstream's own
+			passes, kept = true, nil // the response is the upstream's own
 			held.passed(p.Wire)
 		case *genwayv1.StreamGenerateTextResponse_PartStarted:
 			held.flowed(wordsOf(p.PartStarted.GetPart()))
@@ -79,6 +83,9 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 			answered(record, "", p.Completed.GetUsage())
 			lost(record, p.Completed.GetLosses())
 			held.complete = true
+			if kept != nil {
+				p.Completed.CompleteTime, p.Completed.Usage = timestamppb.New(s.config.Clock()), codec.ShownUsage(p.Completed.GetUsage())
+			}
 			if !plausible(p.Completed.GetUsage()) {
 				p.Completed.Usage = nil
 				if !passes { // a caller of the upstream's protocol has the figures in its frames
@@ -86,8 +93,8 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 				}
 			}
 		}
-		if items != nil {
-			items = items.add(s, req, ev, last)
+		if kept != nil {
+			kept = kept.add(ev, last)
 		}
 		if c := record.Capture; c != nil && !passes {
 			c.Message(capture.ContractAnswer, "", ev)
@@ -97,6 +104,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 	if err == nil && !completed {
 		err = fault.StreamCut()
 	}
+	err = c.refused(err)
 	answer.end(ctx, err)
 	out.flush() // sends the events that came before a failure
 	return err

@@ -63,8 +63,11 @@ func TestPreflights(t *testing.T) {
 		if r := e.preflight(t, "/v1/models", c.origin, http.MethodGet); c.answered != "" && r.header.Get("Access-Control-Allow-Methods") != http.MethodGet {
 			t.Errorf("%v", r.header)
 		}
-		if r := e.preflight(t, "/v1/models", c.origin, http.MethodDelete); r.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("DELETE is allowed: %v", r.header)
+		if r := e.preflight(t, "/v1/responses/resp_1", c.origin, http.MethodDelete); c.answered != "" && r.header.Get("Access-Control-Allow-Methods") != http.MethodDelete {
+			t.Errorf("%v", r.header)
+		}
+		if r := e.preflight(t, "/v1/models", c.origin, http.MethodPut); r.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("PUT is allowed: %v", r.header)
 		}
 	}
 	e := serve(t, nil)

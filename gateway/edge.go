@@ -136,6 +136,8 @@ type path struct {
 	// endpoint is nil where the caller's headers say which protocol it speaks.
 	endpoint *endpoint
 	methods  []string
+	// byMethod are the operations of a path that has several; nil for others.
+	byMethod map[string]protocol.Operation
 	// operation is what the path asks for; 0 for none of the core's.
 	operation protocol.Operation
 	// model is the one named by a path with a verb.
@@ -156,6 +158,8 @@ type paths struct {
 	fixed map[string]path
 	// models are the paths with a model in them, by the part before it.
 	models []modelPaths
+	// stored are the paths with the identifier of an answer that is stored.
+	stored []storedPath
 	// steps are the first steps, behind the version, of the paths, and firstSteps those that
 	// only clients of one protocol send.
 	steps      map[string]bool
@@ -171,6 +175,13 @@ type modelPaths struct {
 	// the endpoint of one of them. It answers verbs that do not exist.
 	verbs     map[string]path
 	verbOwner *endpoint
+}
+
+// storedPath is a path that has an identifier between prefix and suffix.
+type storedPath struct {
+	path
+
+	prefix, suffix string
 }
 
 // newPaths returns the paths of the endpoints' protocols, those that several of them share,
@@ -205,6 +216,10 @@ func newPaths(endpoints []*endpoint) paths {
 // add adds a path. Those of the contract come first, without an endpoint.
 func (t *paths) add(b protocol.Binding, e *endpoint) {
 	p := path{name: b.Prefix, endpoint: e, methods: []string{b.Method}, operation: b.Operation}
+	if b.Stored {
+		t.addStored(b, p)
+		return
+	}
 	if b.Model == "" {
 		t.fixed[b.Prefix] = p
 		return
@@ -219,6 +234,34 @@ func (t *paths) add(b protocol.Binding, e *endpoint) {
 	} else {
 		m.verbs[b.Suffix[1:]], m.verbOwner = p, e
 	}
+}
+
+// addStored adds a method to a path that has an identifier.
+func (t *paths) addStored(b protocol.Binding, p path) {
+	for i := range t.stored {
+		s := &t.stored[i]
+		if s.prefix != b.Prefix || s.suffix != b.Suffix {
+			continue
+		}
+		if s.endpoint = p.endpoint; s.byMethod[b.Method] == 0 {
+			s.methods, s.byMethod[b.Method] = append(s.methods, b.Method), b.Operation
+		}
+		return
+	}
+	p.byMethod = map[string]protocol.Operation{b.Method: b.Operation}
+	t.stored = append(t.stored, storedPath{p, b.Prefix, b.Suffix})
+}
+
+// ofStored returns the path with an identifier that a name is.
+func (t *paths) ofStored(name string) (path, bool) {
+	for i := range t.stored {
+		s := &t.stored[i]
+		rest, begins := strings.CutPrefix(name, s.prefix)
+		if id, ends := strings.CutSuffix(rest, s.suffix); begins && ends && id != "" && !strings.ContainsAny(id, "/:") {
+			return s.path, true
+		}
+	}
+	return path{}, false
 }
 
 // below returns the paths with a model that begin like name, and the rest of it.
@@ -245,6 +288,10 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 		if p.endpoint == nil {
 			p.endpoint = e.callersEndpoint(r)
 		}
+		return p, true
+	}
+	if p, ok := e.paths.ofStored(name); ok {
+		p.name, p.operation = name, p.byMethod[r.Method]
 		return p, true
 	}
 	m, model := e.paths.below(name)
@@ -382,7 +429,7 @@ func newCORS(origins []string) (*cors.Cors, error) {
 	}
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: exposed(),
 		MaxAge:         preflightAge,

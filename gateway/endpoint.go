@@ -117,8 +117,8 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	// The runtime would make metadata of these. A caller must not influence the call to the
 	// core by them.
 	r.Header, r.Host, r.RemoteAddr = nil, "", ""
-	if p.operation == protocol.ListModels {
-		if err := listPage(r, e.protocol.PagedModels); err != nil {
+	if x.operation.query != nil {
+		if err := x.operation.query(x, r); err != nil {
 			x.fail(e.keyFirst(x, r, err))
 			return
 		}

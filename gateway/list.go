@@ -19,9 +19,9 @@ const wholeList = "100000"
 // others. Callers of a protocol whose list has no pages get the whole list unless they ask
 // for less. Lists are paged only forwards: a caller that went backwards would get the first
 // page again and again.
-func listPage(r *http.Request, paged bool) error {
+func listPage(x *exchange, r *http.Request) error {
 	asked, page := r.URL.Query(), url.Values{}
-	if !paged {
+	if !x.endpoint.protocol.PagedModels {
 		page.Set("page_size", wholeList)
 	}
 	for _, name := range []string{"limit", "pageSize", "page_size"} {
@@ -39,6 +39,50 @@ func listPage(r *http.Request, paged bool) error {
 	}
 	if asked.Get("before_id") != "" {
 		return fault.Invalid("before_id", "before_id: this server pages lists only forwards; use after_id")
+	}
+	r.URL.RawQuery = page.Encode()
+	return nil
+}
+
+// storedQuery drops the query of a request for an answer that is stored. What it may include is what the answer had when it was
+// made (include, include_obfuscation). A stream of it is refused.
+func storedQuery(_ *exchange, r *http.Request) error {
+	asked := r.URL.Query()
+	if v := asked.Get("stream"); v != "" && v != "false" {
+		return fault.Invalid("stream", "stream: must be false; this server does not stream answers that are stored")
+	}
+	if asked.Has("starting_after") {
+		return fault.Invalid("starting_after", "starting_after: is for streams; this server does not stream answers that are stored")
+	}
+	r.URL.RawQuery = ""
+	return nil
+}
+
+// maxInputPage is the most items that a page may have.
+const maxInputPage = 100
+
+// inputPage rewrites the parameters of a list of input items (limit, after, order) to the fields of ListInputItemsRequest, and
+// drops all others. The list is paged only forwards.
+func inputPage(_ *exchange, r *http.Request) error {
+	asked, page := r.URL.Query(), url.Values{}
+	if v := asked.Get("limit"); v != "" {
+		if n, err := strconv.Atoi(v); err != nil || n < 1 || n > maxInputPage {
+			return fault.Invalid("limit", "limit: expected a whole number of 1 to %d, got %q", maxInputPage, clip(v, maxShown))
+		}
+		page.Set("page_size", v)
+	}
+	if v := asked.Get("after"); v != "" {
+		page.Set("page_token", v)
+	}
+	switch v := asked.Get("order"); v {
+	case "", "desc":
+	case "asc":
+		page.Set("oldest_first", "true")
+	default:
+		return fault.Invalid("order", "order: expected asc or desc, got %q", clip(v, maxShown))
+	}
+	if asked.Has("before") {
+		return fault.Invalid("before", "before: this server pages lists only forwards; use after, and order")
 	}
 	r.URL.RawQuery = page.Encode()
 	return nil

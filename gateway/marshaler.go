@@ -89,7 +89,11 @@ type operation struct {
 	// has reports whether a protocol has the operation, which what describes; nil is always.
 	has  func(codec.Codec) bool
 	what string
+	// query rewrites the query of a request to fields of its message; nil leaves it as it is.
+	query func(x *exchange, r *http.Request) error
 }
+
+const storing = "fetch answers"
 
 var operations = [...]operation{
 	protocol.Generate:   {decode: decodeText, encode: encoder(encodeText)},
@@ -97,8 +101,12 @@ var operations = [...]operation{
 	protocol.Compact:    {decode: decodeCompact, encode: encoder(encodeText), has: is[codec.Compacter], what: "compact conversations"},
 	protocol.Count:      {decode: decodeCount, encode: encoder(encodeCount), has: is[codec.TokenCounter], what: "count tokens"},
 	protocol.Draw:       {decode: decodeDrawing, encode: encoder(encodeDrawing)},
-	protocol.ListModels: {encode: encoder(encodeModels), has: is[codec.ModelLister], what: "list models"},
+	protocol.ListModels: {encode: encoder(encodeModels), has: is[codec.ModelLister], what: "list models", query: listPage},
 	protocol.GetModel:   {encode: encoder(encodeModel), has: is[codec.ModelLister], what: "list models"},
+
+	protocol.GetStored:    {encode: encoder(encodeStored), has: is[codec.Storer], what: storing, query: storedQuery},
+	protocol.DeleteStored: {encode: encoder(encodeDeleted), has: is[codec.Storer], what: storing, query: storedQuery},
+	protocol.ListInput:    {encode: encoder(encodeInput), has: is[codec.Storer], what: storing, query: inputPage},
 }
 
 func is[C any](c codec.Codec) bool {
@@ -199,6 +207,21 @@ func encodeModels(_ *exchange, c codec.Codec, resp *genwayv1.ListModelsResponse)
 func encodeModel(_ *exchange, c codec.Codec, resp *genwayv1.GetModelResponse) ([]byte, error) {
 	lister, _ := c.(codec.ModelLister)
 	return lister.EncodeModel(resp.GetModel())
+}
+
+func encodeStored(_ *exchange, c codec.Codec, resp *genwayv1.GetResponseResponse) ([]byte, error) {
+	storer, _ := c.(codec.Storer)
+	return storer.EncodeStored(resp)
+}
+
+func encodeDeleted(_ *exchange, c codec.Codec, resp *genwayv1.DeleteResponseResponse) ([]byte, error) {
+	storer, _ := c.(codec.Storer)
+	return storer.EncodeDeleted(resp)
+}
+
+func encodeInput(_ *exchange, c codec.Codec, resp *genwayv1.ListInputItemsResponse) ([]byte, error) {
+	storer, _ := c.(codec.Storer)
+	return storer.EncodeInputItems(resp)
 }
 
 // checkContents refuses what the version of a request does not take, by the caller's name of

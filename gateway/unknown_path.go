@@ -125,6 +125,9 @@ func (t *paths) offered(name string) bool {
 	if p, ok := t.fixed[name]; ok {
 		return p.handle == nil
 	}
+	if _, ok := t.ofStored(name); ok {
+		return true
+	}
 	m, model := t.below(name)
 	if m == nil || strings.HasPrefix(model, ":") {
 		return false
@@ -173,18 +176,12 @@ func (e *Edge) guess(r *http.Request) *endpoint {
 	return e.callersEndpoint(r)
 }
 
-// storedResponses is the path of a response that its vendor has stored, and of what can be
-// done with one: fetch, delete, cancel, list its input. Genway stores none.
-const storedResponses = "/v1/responses/"
-
 func (t *paths) notFound(asked *url.URL) error {
 	name := asked.Path
 	found, shown := t.unknown(name), clip(strings.ToValidUTF8(name, "\uFFFD"), 200)
 	switch {
 	case strings.Contains(strings.ToUpper(asked.RawPath), "%2F") && t.offered(name): // so it is none of ours only as it was written
 		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s; this server answers at %s, whose slashes must not be escaped", clip(asked.EscapedPath(), 200), shown)
-	case !found.offered && strings.HasPrefix(name, storedResponses):
-		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "%s is not offered by this server: it does not store responses; send the conversation to POST /v1/responses", shown)
 	case !found.offered:
 		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "%s is not offered by this server", shown)
 	}

@@ -15,7 +15,8 @@ import (
 type Operation int
 
 // The operations. Generate, Stream, Count, Compact and Draw read a body; of Generate and Draw the
-// body may say that the answer is streamed. Stream is a path that always streams.
+// body may say that the answer is streamed. Stream is a path that always streams. GetStored, DeleteStored
+// and ListInput are about an answer that is stored.
 const (
 	Generate Operation = iota + 1
 	Stream
@@ -24,6 +25,9 @@ const (
 	Draw
 	ListModels
 	GetModel
+	GetStored
+	DeleteStored
+	ListInput
 )
 
 // Binding is one public path of a protocol.
@@ -31,13 +35,15 @@ type Binding struct {
 	Operation Operation
 	// Method is the HTTP method.
 	Method string
-	// Prefix is the path, or the part before the model in one that names a model.
+	// Prefix is the path, or the part before the model or the identifier in one that has either.
 	Prefix string
-	// Suffix follows the model: a verb with its colon. Empty where the path has no verb.
+	// Suffix follows the model, a verb with its colon, or the identifier. Empty where nothing does.
 	Suffix string
 	// Model is the field of the contract's request that the path's model is for, as
 	// request.model; empty for a path without a model.
 	Model string
+	// Stored reports that the path has the identifier of an answer that is stored.
+	Stored bool
 }
 
 // same reports whether two paths match the same requests.
@@ -55,7 +61,7 @@ const StreamSuffix = ":stream"
 
 var operations = map[string]Operation{
 	"GenerateText": Generate, "StreamGenerateText": Stream, "CountTokens": Count, "GenerateImage": Draw,
-	"ListModels": ListModels, "GetModel": GetModel,
+	"ListModels": ListModels, "GetModel": GetModel, "GetResponse": GetStored, "DeleteResponse": DeleteStored, "ListInputItems": ListInput,
 }
 
 // Contract returns the public paths that the contract's annotations bind, in their order.
@@ -81,16 +87,24 @@ func Contract() []Binding {
 	return found
 }
 
-// bindingOf reads one rule: a path of literals, with at most one field for the model.
+// storedField is the field of the contract's requests that has the identifier of an answer that is stored.
+const storedField = "id"
+
+// bindingOf reads one rule: a path of literals, with at most one field, for the model or for an identifier.
 func bindingOf(r *annotations.HttpRule) Binding {
 	b := Binding{Method: "GET", Prefix: r.GetGet()}
-	if r.GetPost() != "" {
+	switch {
+	case r.GetPost() != "":
 		b.Method, b.Prefix = "POST", r.GetPost()
+	case r.GetDelete() != "":
+		b.Method, b.Prefix = "DELETE", r.GetDelete()
 	}
 	if prefix, rest, ok := strings.Cut(b.Prefix, "{"); ok {
 		field, suffix, _ := strings.Cut(rest, "}")
 		b.Prefix, b.Suffix = prefix, suffix
-		b.Model, _, _ = strings.Cut(field, "=")
+		if b.Model, _, _ = strings.Cut(field, "="); b.Model == storedField {
+			b.Model, b.Stored = "", true
+		}
 	}
 	return b
 }

@@ -171,6 +171,8 @@ var impliedInRequests = []implication{
 // impliedInAnswers are fields of answers that other members say.
 var impliedInAnswers = []implication{
 	{"create_time", []genwayv1.Protocol{messagesAPI}, "the Date header says when"},
+	{"stored", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "answers are fetched in one protocol alone"},
+	{"complete_time", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "the answer is complete when it has come"},
 	{"stop_reason: end_turn", everyProtocol, "an answer says so unless it says something else"},
 	{"stop_reason: stop_sequence", []genwayv1.Protocol{chatCompletions, responsesAPI, generateContent}, "the word for the end of a turn says both"},
 	{"stop_reason: tool_call", []genwayv1.Protocol{responsesAPI, generateContent}, "the calls in the answer say so"},
@@ -227,6 +229,8 @@ func decodeAnswer(c codec.Codec, body []byte) (proto.Message, error) { return c.
 // sameWhenRead are fields whose sample changes a body that means the same.
 var sameWhenRead = []implication{
 	{"image.mime_type", []genwayv1.Protocol{responsesAPI}, "a type that is no image's is left out, and without one the image is a PNG"},
+	{"stored", []genwayv1.Protocol{responsesAPI}, "it is about what Genway stores, not an upstream"},
+	{"complete_time", []genwayv1.Protocol{responsesAPI}, "likewise"},
 }
 
 // A member that a codec writes for a field it reads as well: the canonical message of the body with the

@@ -192,7 +192,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	}
 	h := head{
 		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
-		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields, now: to.Now,
+		tier: resp.ServiceTier, echo: echo(to.Request, resp.Stored), natives: resp.NativeFields, now: to.Now, ended: resp.CompleteTime,
 	}
 	w := member.NewWriter(member.SizeOfResponse(resp, 1024) + len(h.echo))
 	if resp.PromptFeedback != nil {

@@ -1,5 +1,6 @@
 // Package responses is the codec of the responses protocol: POST /v1/responses,
-// its server-sent events, POST /v1/responses/input_tokens and POST /v1/responses/compact. Its authority is
+// its server-sent events, POST /v1/responses/input_tokens and POST /v1/responses/compact, and what is
+// done with responses that are stored. Its authority is
 // the responses package of the vendor's Go SDK (openai-go v3).
 //
 // A conversation is a list of items here: messages, reasoning, tool calls and
@@ -24,6 +25,7 @@ var (
 	_ codec.TokenCounter = Codec{}
 	_ codec.ModelLister  = Codec{}
 	_ codec.Compacter    = Codec{}
+	_ codec.Storer       = Codec{}
 )
 
 const protocol = genwayv1.Protocol_PROTOCOL_RESPONSES

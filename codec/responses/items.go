@@ -19,38 +19,34 @@ type Item struct {
 	JSON []byte
 }
 
-// Items returns the items of a unary answer, as EncodeResponse writes them.
-func Items(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]Item, error) {
-	body, err := Codec{}.EncodeResponse(resp, to)
-	if err != nil {
-		return nil, err
-	}
-	return itemsIn(member.Value(body, "output")), nil
+// Recorder makes of a streamed answer the body that its last event has, as NewStreamEncoder writes it.
+type Recorder struct {
+	encoder *streamEncoder
+	body    []byte
 }
 
-// ItemRecorder gathers the items of a streamed answer, as NewStreamEncoder writes them.
-type ItemRecorder struct{ encoder *streamEncoder }
-
-// NewItemRecorder makes a recorder of one stream.
-func NewItemRecorder(to codec.Answer) *ItemRecorder {
-	return &ItemRecorder{encoder: newStreamEncoder(to)}
-}
+// NewRecorder makes a recorder of one stream.
+func NewRecorder(to codec.Answer) *Recorder { return &Recorder{encoder: newStreamEncoder(to)} }
 
 // Add notes an event, which stays as it is.
-func (r *ItemRecorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
-	_, err := r.encoder.Encode(ev)
+func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
+	frames, err := r.encoder.Encode(ev)
+	if ev.GetCompleted() != nil && err == nil && len(frames) > 0 {
+		r.body = bytes.Clone(member.Value(frames[len(frames)-1].Data, "response"))
+	}
 	return err
 }
 
-// Items returns the items that are finished; after the completed event they are all.
-func (r *ItemRecorder) Items() []Item {
-	return itemsIn(append(append([]byte{'['}, r.encoder.items.Text()...), ']'))
-}
+// Body returns the body of the response, after the completed event.
+func (r *Recorder) Body() []byte { return r.body }
 
-// itemsIn reads a list of items. Those without an identifier cannot be referred to.
-func itemsIn(list []byte) []Item {
+// Items returns the items of the output of a response's body. Those without an identifier cannot be referred to.
+func Items(body []byte) []Item { return ItemsOf(member.Value(body, "output")) }
+
+// ItemsOf returns the items of an output.
+func ItemsOf(output []byte) []Item {
 	var items []Item
-	for _, raw := range member.Elements(list) {
+	for _, raw := range member.Elements(output) {
 		if id := unquote(member.Value(raw, "id")); id != "" {
 			items = append(items, Item{ID: id, JSON: bytes.Clone(raw)})
 		}

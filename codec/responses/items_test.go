@@ -23,15 +23,12 @@ func answered() *genwayv1.GenerateTextResponse {
 // What is recorded of an answer is what its caller gets, streamed or not.
 func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 	resp := answered()
-	items, err := responses.Items(resp, codec.Answer{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	body, err := c.EncodeResponse(resp, codec.Answer{})
+	items := responses.Items(body)
 	if err != nil || len(items) != 4 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
-	recorder := responses.NewItemRecorder(codec.Answer{})
+	recorder := responses.NewRecorder(codec.Answer{})
 	events := codec.Events(resp, nil)
 	for _, ev := range events {
 		if err := recorder.Add(ev); err != nil {
@@ -47,7 +44,7 @@ func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 			t.Errorf("%s is not in %s", item.JSON, body)
 		}
 	}
-	streamed := recorder.Items()
+	streamed := responses.Items(recorder.Body())
 	if len(streamed) != len(items) {
 		t.Fatalf("%d items streamed, %d not", len(streamed), len(items))
 	}

@@ -12,6 +12,7 @@ import (
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 var heads = passthrough.Text{
@@ -80,7 +81,9 @@ func responseHead(index *member.TopIndex) (*genwayv1.GenerateTextResponse, bool)
 type head struct {
 	id, model string
 	created   int64
-	// now returns the time at which the response is completed; nil is the time it was created.
+	// ended is when the response was completed, if the answer says so; else now returns it, and nil is the time it was
+	// created.
+	ended   *timestamppb.Timestamp
 	now     func() time.Time
 	tier    string
 	echo    []byte
@@ -89,9 +92,12 @@ type head struct {
 	failed []byte
 }
 
-// completed is the time of now, in seconds.
+// completed is the time at which the response was completed, in seconds.
 func (h *head) completed() int64 {
-	if h.now == nil {
+	switch {
+	case h.ended != nil:
+		return h.ended.GetSeconds()
+	case h.now == nil:
 		return h.created
 	}
 	return h.now().Unix()
@@ -138,14 +144,14 @@ func (h *head) end(w *member.Writer, usage *genwayv1.Usage, losses *codec.Losses
 
 // echo returns the members of an answer that repeat the request, the vendor's
 // defaults where it is silent, and null for what the vendor's types call
-// nullable (SDK: Response).
-func echo(req *codec.Request) []byte {
+// nullable (SDK: Response). stored says that Genway stores the response.
+func echo(req *codec.Request, stored bool) []byte {
 	r := &genwayv1.GenerateTextRequest{}
 	if req != nil && req.GenerateTextRequest != nil {
 		r = req.GenerateTextRequest
 	}
 	w := member.NewWriter(1024)
-	echoKnobs(w, r)
+	echoKnobs(w, r, stored)
 	echoTools(w, r)
 	natives, ofText := split(r.NativeFields, "text.")
 	echoText(w, r, ofText)
@@ -178,14 +184,14 @@ func echo(req *codec.Request) []byte {
 	return text(w)
 }
 
-func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest) {
+func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest, stored bool) {
 	text := ""
 	if len(r.Messages) > 0 {
 		text, _ = instructions(r.Messages[0])
 	}
 	encodeNullable(w, "instructions", text)
 	echoSettings(w, r)
-	w.Bool("store", false) // Genway stores no responses
+	w.Bool("store", stored)
 }
 
 // echoTools repeats the tools and the choice; a request of another protocol may

@@ -14,7 +14,7 @@ import (
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder { return newStreamEncoder(to) }
 
 func newStreamEncoder(to codec.Answer) *streamEncoder {
-	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request), now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to)}
+	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, request: to.Request, head: head{now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to)}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next
@@ -22,7 +22,9 @@ func newStreamEncoder(to codec.Answer) *streamEncoder {
 // and whether the answer was cut.
 type streamEncoder struct {
 	losses *codec.Losses
-	spaces spaces
+	// request is what is answered; nil where it is not known.
+	request *codec.Request
+	spaces  spaces
 	// summarizes says that the caller asked for a summary of the reasoning.
 	summarizes bool
 	// compacts says that the answer becomes one compaction item.
@@ -140,6 +142,7 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 	}
 	e.started = true
 	e.folder.Start(s)
+	e.head.echo = echo(e.request, s.Stored)
 	e.head.id, e.head.model, e.head.created = responseID(s.Id), s.Model, s.CreateTime.GetSeconds()
 	e.head.tier, e.head.natives = s.ServiceTier, s.NativeFields
 	e.usage = s.Usage
@@ -185,7 +188,7 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	if c.ServiceTier != "" {
 		e.head.tier = c.ServiceTier
 	}
-	e.head.natives = append(e.head.natives, c.NativeFields...)
+	e.head.natives, e.head.ended = append(e.head.natives, c.NativeFields...), c.CompleteTime
 	if c.Usage != nil {
 		e.usage = c.Usage
 	}

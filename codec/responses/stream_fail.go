@@ -23,7 +23,7 @@ func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 		return e.frames
 	}
 	e.start(&genwayv1.TextStarted{})
-	e.head.failed = failedError(err)
+	e.head.failed, e.head.echo = failedError(err), echo(e.request, false)
 	e.whole(eventFailed, ending{status: statusFailed}, nil, nil)
 	return e.frames
 }

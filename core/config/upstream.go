@@ -229,6 +229,9 @@ func ownPaths(kind string) []string {
 	var paths []string
 	p := protocol.ByKind(kind)
 	for _, b := range p.Bindings {
+		if b.Stored {
+			continue
+		}
 		_, path, verb := p.UpstreamPath(b.Operation)
 		paths = append(paths, cmp.Or(verb, path))
 	}

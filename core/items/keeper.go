@@ -1,5 +1,6 @@
-// Package items keeps the items of answers that callers of the responses protocol may refer
-// to by their identifiers in later requests (item_reference), for a bounded time.
+// Package items keeps answers that callers of the responses protocol may fetch and continue, and the
+// items of answers, which they may refer to by their identifiers in later requests (item_reference), for
+// a bounded time.
 //
 // The vendor stores responses and resolves such references itself. Upstreams of other
 // protocols store nothing, and the identifiers of their items are Genway's, so Genway must
@@ -62,6 +63,7 @@ type Keeper struct {
 	pending map[[sha256.Size]byte]pendingItem // not written yet
 	bytes   int
 	failing bool
+	shares  shares
 
 	wake, closing, ended chan struct{}
 }
@@ -85,7 +87,7 @@ func New(config Config) *Keeper {
 		config.OnFailure = func() {}
 	}
 	k := &Keeper{
-		config: config, pending: map[[sha256.Size]byte]pendingItem{},
+		config: config, pending: map[[sha256.Size]byte]pendingItem{}, shares: shares{},
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go k.run()
@@ -106,13 +108,17 @@ func (k *Keeper) Close() {
 // store: until an item is written, only this keeper knows it. An item that is too large is
 // not kept.
 func (k *Keeper) Keep(entry *ledger.Record, keyID string, items []responses.Item) {
-	if k == nil {
-		return
+	if k != nil {
+		k.keep(entry, keyID, items, maxItem)
 	}
+}
+
+// keep keeps items of at most so many bytes.
+func (k *Keeper) keep(entry *ledger.Record, keyID string, items []responses.Item, most int) {
 	expires := k.config.Clock().Add(k.config.Keep)
 	kept := make([]ledger.Item, 0, len(items))
 	for _, item := range items {
-		if len(item.JSON) > maxItem {
+		if len(item.JSON) > most {
 			continue
 		}
 		sealed, err := seal(keyID, item.ID, item.JSON)
@@ -258,7 +264,7 @@ func (k *Keeper) expire() {
 
 // Store keeps rows. core/store implements it; package storetest says what it promises.
 type Store interface {
-	// Put inserts rows, all or none. A row that exists is replaced.
+	// Put inserts rows, all or none. A row that exists is replaced, unless nothing is sealed in it.
 	Put(ctx context.Context, rows []ledger.Item) error
 	// Get returns the rows of those identifiers that exist, expired or not, in any order.
 	Get(ctx context.Context, ids [][sha256.Size]byte) ([]ledger.Item, error)
@@ -357,7 +363,7 @@ func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map
 	}
 	now := k.config.Clock()
 	for _, row := range append(rows, stored...) {
-		if row.Expires.Before(now) {
+		if row.Expires.Before(now) || len(row.Sealed) == 0 {
 			continue
 		}
 		id, asked := names[row.ID]

@@ -37,7 +37,9 @@ func (m *memory) Put(_ context.Context, rows []ledger.Item) error {
 		if m.rows == nil {
 			m.rows = map[[sha256.Size]byte]ledger.Item{}
 		}
-		m.rows[r.ID] = r
+		if old, ok := m.rows[r.ID]; !ok || len(old.Sealed) > 0 {
+			m.rows[r.ID] = r
+		}
 	}
 	return nil
 }

@@ -24,8 +24,9 @@ func (s *Store) Items() items.Store { return itemStore{s.db} }
 // manyItems is how many rows one statement reads or writes.
 const manyItems = 200
 
-// replaceItem follows the values of an insertion into items.
-const replaceItem = ` ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, expires = excluded.expires`
+// replaceItem follows the values of an insertion into items. A row that was deleted, which has nothing sealed, stays so: the
+// entry that it belongs to may be written, or written again, after that.
+const replaceItem = ` ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed, expires = excluded.expires WHERE length(items.sealed) > 0`
 
 // itemsOf returns the items of entries, each once, in the order of their identifiers: two writers of the same rows do
 // not wait for each other.

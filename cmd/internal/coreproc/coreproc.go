@@ -101,8 +101,8 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	})
 	self := newNode(f.GRPC, routing)
 	var kept *items.Keeper
-	if f.KeepItems > 0 {
-		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log, OnFailure: func() { counts.StoreFailed("items") }}) //nolint:contextcheck // it outlives ctx, and ends with Close
+	if f.KeepResponses > 0 {
+		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepResponses, Logger: log, OnFailure: func() { counts.StoreFailed("items") }}) //nolint:contextcheck // it outlives ctx, and ends with Close
 	}
 	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, Node: self.now, OnAside: counts.SetAside, OnItems: kept.Written, OnFailure: func() { counts.StoreFailed("ledger") }})
 	if err != nil {
@@ -261,14 +261,14 @@ func (c *Core) Gate() *overload.Gate { return c.gate }
 // CoreFlags are the core's flags.
 type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all else takes a copy
 	Data
-	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
-	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may continue after SIGTERM."`
-	MaxAge     time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Maximum age of a connection to the gRPC side, give or take a tenth. The server then asks the client to reconnect, so that calls reach new cores; calls in flight continue. 0 is no limit. Connections of a unix socket have none."`
-	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
-	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
-	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"Durability of the ledger: off (a power failure may lose the last rows), batch (rows are synced to disk in batches, within 20 ms) or each (a row is synced before its request is sent and before its answer ends)."`
-	Answers    int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the answers of upstreams to all requests together, after decompression; at least 268435456. Default: 1 GiB. One upstream may use half of it."`
-	KeepItems  time.Duration `env:"GENWAY_KEEP_ITEMS" default:"24h" least:"0s" most:"87600h" help:"How long output items of the responses protocol are stored, encrypted, so that later requests can refer to them. At most 87600h; 0 stores none."`
+	GRPC          string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
+	Grace         time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may continue after SIGTERM."`
+	MaxAge        time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Maximum age of a connection to the gRPC side, give or take a tenth. The server then asks the client to reconnect, so that calls reach new cores; calls in flight continue. 0 is no limit. Connections of a unix socket have none."`
+	TextModel     string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
+	ImageModel    string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
+	LedgerSync    LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"Durability of the ledger: off (a power failure may lose the last rows), batch (rows are synced to disk in batches, within 20 ms) or each (a row is synced before its request is sent and before its answer ends)."`
+	Answers       int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the answers of upstreams to all requests together, after decompression; at least 268435456. Default: 1 GiB. One upstream may use half of it."`
+	KeepResponses time.Duration `env:"GENWAY_KEEP_RESPONSES" default:"24h" least:"0s" most:"87600h" help:"How long answers to callers of the responses protocol are stored with their input, encrypted, so that later requests can fetch them, continue them and refer to their items. At most 87600h; 0 stores none."`
 
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`

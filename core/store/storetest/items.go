@@ -61,6 +61,16 @@ func RunItems(t *testing.T, database ItemDatabase) {
 	if none, err := one.Get(t.Context(), nil); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
+	// A row in which nothing is sealed is one that was deleted, which no later writing brings back.
+	gone := ledger.Item{ID: rows[500].ID, Sealed: []byte{}, Expires: epoch().Add(time.Hour)}
+	for _, row := range []ledger.Item{gone, rows[500], gone} {
+		if err := other.Put(t.Context(), []ledger.Item{row}); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := one.Get(t.Context(), ids[500:]); err != nil || len(found) != 1 || len(found[0].Sealed) != 0 || !found[0].Expires.Equal(gone.Expires) {
+			t.Errorf("%v, %v", found, err)
+		}
+	}
 	// 0 and 2 to 99 have expired; 1 was replaced.
 	for _, step := range []struct{ count, removed int }{{60, 60}, {60, 39}, {60, 0}} {
 		if n, err := one.Expire(t.Context(), epoch().Add(100*time.Second), step.count); err != nil || n != int64(step.removed) {

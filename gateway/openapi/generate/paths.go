@@ -61,6 +61,9 @@ func pathsOf(operations map[string]object, schemas *schemas) (object, error) {
 		if b.Model != "" {
 			path += "{model}" + b.Suffix
 		}
+		if b.Stored {
+			path += "{id}" + b.Suffix
+		}
 		name := b.Method + " " + path
 		if operations[name] == nil {
 			return nil, fmt.Errorf("document.yaml has no operation %s", name)
@@ -74,7 +77,12 @@ func pathsOf(operations map[string]object, schemas *schemas) (object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		paths[path] = object{strings.ToLower(b.Method): operation}
+		item, ok := paths[path].(object)
+		if !ok {
+			item = object{}
+			paths[path] = item
+		}
+		item[strings.ToLower(b.Method)] = operation
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("document.yaml has operations that are not in the contract: %v", slices.Sorted(maps.Keys(missing)))
@@ -126,6 +134,9 @@ func operationOf(b protocol.Binding, about description, schemas *schemas) (objec
 	if b.Model != "" {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/Model"})
 	}
+	if b.Stored {
+		parameters = append(parameters, object{"$ref": "#/components/parameters/ID"})
+	}
 	for _, name := range about.parameters {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/" + name})
 	}
@@ -150,6 +161,10 @@ func operationOf(b protocol.Binding, about description, schemas *schemas) (objec
 
 // operationID names an operation by its method and path: get_v1_models.
 func operationID(b protocol.Binding) string {
-	words := strings.FieldsFunc(b.Method+" "+b.Prefix+" "+b.Suffix, func(r rune) bool { return strings.ContainsRune(" /:", r) })
+	name := b.Method + " " + b.Prefix
+	if b.Stored {
+		name += " id"
+	}
+	words := strings.FieldsFunc(name+" "+b.Suffix, func(r rune) bool { return strings.ContainsRune(" /:", r) })
 	return strings.ToLower(strings.Join(words, "_"))
 }

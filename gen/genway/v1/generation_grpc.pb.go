@@ -28,6 +28,9 @@ const (
 	Generation_CountTokens_FullMethodName         = "/genway.v1.Generation/CountTokens"
 	Generation_ListModels_FullMethodName          = "/genway.v1.Generation/ListModels"
 	Generation_GetModel_FullMethodName            = "/genway.v1.Generation/GetModel"
+	Generation_GetResponse_FullMethodName         = "/genway.v1.Generation/GetResponse"
+	Generation_DeleteResponse_FullMethodName      = "/genway.v1.Generation/DeleteResponse"
+	Generation_ListInputItems_FullMethodName      = "/genway.v1.Generation/ListInputItems"
 	Generation_CheckAccess_FullMethodName         = "/genway.v1.Generation/CheckAccess"
 )
 
@@ -115,6 +118,13 @@ type GenerationClient interface {
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// GetModel describes one model.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*GetModelResponse, error)
+	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
+	// that it was made for, it is NOT_FOUND.
+	GetResponse(ctx context.Context, in *GetResponseRequest, opts ...grpc.CallOption) (*GetResponseResponse, error)
+	// DeleteResponse deletes an answer that is stored, and its input.
+	DeleteResponse(ctx context.Context, in *DeleteResponseRequest, opts ...grpc.CallOption) (*DeleteResponseResponse, error)
+	// ListInputItems lists the items of the request that an answer was given to.
+	ListInputItems(ctx context.Context, in *ListInputItemsRequest, opts ...grpc.CallOption) (*ListInputItemsResponse, error)
 	// CheckAccess says whether the caller's key may be used for its protocol and from its
 	// address. It does nothing else and counts against no limit; the error is the one that
 	// any other call would get. An edge asks it ahead of a body that is too large to be
@@ -218,6 +228,36 @@ func (c *generationClient) GetModel(ctx context.Context, in *GetModelRequest, op
 	return out, nil
 }
 
+func (c *generationClient) GetResponse(ctx context.Context, in *GetResponseRequest, opts ...grpc.CallOption) (*GetResponseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetResponseResponse)
+	err := c.cc.Invoke(ctx, Generation_GetResponse_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *generationClient) DeleteResponse(ctx context.Context, in *DeleteResponseRequest, opts ...grpc.CallOption) (*DeleteResponseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteResponseResponse)
+	err := c.cc.Invoke(ctx, Generation_DeleteResponse_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *generationClient) ListInputItems(ctx context.Context, in *ListInputItemsRequest, opts ...grpc.CallOption) (*ListInputItemsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListInputItemsResponse)
+	err := c.cc.Invoke(ctx, Generation_ListInputItems_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *generationClient) CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckAccessResponse)
@@ -312,6 +352,13 @@ type GenerationServer interface {
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// GetModel describes one model.
 	GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error)
+	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
+	// that it was made for, it is NOT_FOUND.
+	GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error)
+	// DeleteResponse deletes an answer that is stored, and its input.
+	DeleteResponse(context.Context, *DeleteResponseRequest) (*DeleteResponseResponse, error)
+	// ListInputItems lists the items of the request that an answer was given to.
+	ListInputItems(context.Context, *ListInputItemsRequest) (*ListInputItemsResponse, error)
 	// CheckAccess says whether the caller's key may be used for its protocol and from its
 	// address. It does nothing else and counts against no limit; the error is the one that
 	// any other call would get. An edge asks it ahead of a body that is too large to be
@@ -347,6 +394,15 @@ func (UnimplementedGenerationServer) ListModels(context.Context, *ListModelsRequ
 }
 func (UnimplementedGenerationServer) GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetModel not implemented")
+}
+func (UnimplementedGenerationServer) GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetResponse not implemented")
+}
+func (UnimplementedGenerationServer) DeleteResponse(context.Context, *DeleteResponseRequest) (*DeleteResponseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteResponse not implemented")
+}
+func (UnimplementedGenerationServer) ListInputItems(context.Context, *ListInputItemsRequest) (*ListInputItemsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListInputItems not implemented")
 }
 func (UnimplementedGenerationServer) CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckAccess not implemented")
@@ -484,6 +540,60 @@ func _Generation_GetModel_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Generation_GetResponse_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetResponseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GenerationServer).GetResponse(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generation_GetResponse_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GenerationServer).GetResponse(ctx, req.(*GetResponseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Generation_DeleteResponse_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteResponseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GenerationServer).DeleteResponse(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generation_DeleteResponse_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GenerationServer).DeleteResponse(ctx, req.(*DeleteResponseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Generation_ListInputItems_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListInputItemsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GenerationServer).ListInputItems(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generation_ListInputItems_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GenerationServer).ListInputItems(ctx, req.(*ListInputItemsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Generation_CheckAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckAccessRequest)
 	if err := dec(in); err != nil {
@@ -528,6 +638,18 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetModel",
 			Handler:    _Generation_GetModel_Handler,
+		},
+		{
+			MethodName: "GetResponse",
+			Handler:    _Generation_GetResponse_Handler,
+		},
+		{
+			MethodName: "DeleteResponse",
+			Handler:    _Generation_DeleteResponse_Handler,
+		},
+		{
+			MethodName: "ListInputItems",
+			Handler:    _Generation_ListInputItems_Handler,
 		},
 		{
 			MethodName: "CheckAccess",

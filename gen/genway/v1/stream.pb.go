@@ -238,7 +238,9 @@ type TextStarted struct {
 	// What the route could not carry of the request.
 	Losses []*Loss `protobuf:"bytes,7,rep,name=losses,proto3" json:"losses,omitempty"`
 	// Members of the first event's JSON object without a field here.
-	NativeFields  []*NativeField `protobuf:"bytes,8,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	NativeFields []*NativeField `protobuf:"bytes,8,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// GetResponse returns the answer later, if it comes to its end.
+	Stored        bool `protobuf:"varint,9,opt,name=stored,proto3" json:"stored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -327,6 +329,13 @@ func (x *TextStarted) GetNativeFields() []*NativeField {
 		return x.NativeFields
 	}
 	return nil
+}
+
+func (x *TextStarted) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
 }
 
 // PartStarted opens a part: its kind, its id and what is known of it (the id and
@@ -892,7 +901,9 @@ type TextCompleted struct {
 	// What the stream could not carry of the answer.
 	Losses []*Loss `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`
 	// Members of the last event's JSON object without a field here.
-	NativeFields  []*NativeField `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	NativeFields []*NativeField `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// When the answer was complete; absent is now.
+	CompleteTime  *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=complete_time,json=completeTime,proto3" json:"complete_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,6 +976,13 @@ func (x *TextCompleted) GetLosses() []*Loss {
 func (x *TextCompleted) GetNativeFields() []*NativeField {
 	if x != nil {
 		return x.NativeFields
+	}
+	return nil
+}
+
+func (x *TextCompleted) GetCompleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteTime
 	}
 	return nil
 }
@@ -1112,7 +1130,7 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\x04ping\x18\x06 \x01(\v2\x0f.genway.v1.PingB\x03\xe0A\x03H\x00R\x04ping\x12C\n" +
 	"\rimage_preview\x18\a \x01(\v2\x17.genway.v1.ImagePreviewB\x03\xe0A\x03H\x00R\fimagePreview\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x14.genway.v1.WireFrameB\x03\xe0A\x03H\x00R\x04wireB\t\n" +
-	"\apayload\"\xf8\x02\n" +
+	"\apayload\"\x95\x03\n" +
 	"\vTextStarted\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12@\n" +
@@ -1122,7 +1140,8 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\fservice_tier\x18\x05 \x01(\tB\x03\xe0A\x03R\vserviceTier\x122\n" +
 	"\x12system_fingerprint\x18\x06 \x01(\tB\x03\xe0A\x03R\x11systemFingerprint\x12,\n" +
 	"\x06losses\x18\a \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
-	"\rnative_fields\x18\b \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"u\n" +
+	"\rnative_fields\x18\b \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12\x1b\n" +
+	"\x06stored\x18\t \x01(\bB\x03\xe0A\x03R\x06stored\"u\n" +
 	"\vPartStarted\x12!\n" +
 	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
 	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\x12(\n" +
@@ -1158,7 +1177,7 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\rnative_fields\x18\x04 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"M\n" +
 	"\rPartCompleted\x12!\n" +
 	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
-	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xdb\x02\n" +
+	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xa1\x03\n" +
 	"\rTextCompleted\x12<\n" +
 	"\n" +
 	"candidates\x18\x01 \x03(\v2\x17.genway.v1.CandidateEndB\x03\xe0A\x03R\n" +
@@ -1167,7 +1186,8 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\fservice_tier\x18\x03 \x01(\tB\x03\xe0A\x03R\vserviceTier\x12G\n" +
 	"\x0fprompt_feedback\x18\x04 \x01(\v2\x19.genway.v1.PromptFeedbackB\x03\xe0A\x03R\x0epromptFeedback\x12,\n" +
 	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
-	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"\xc4\x02\n" +
+	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12D\n" +
+	"\rcomplete_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\"\xc4\x02\n" +
 	"\fCandidateEnd\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12;\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.genway.v1.StopReasonB\x03\xe0A\x03R\n" +
@@ -1244,13 +1264,14 @@ var file_genway_v1_stream_proto_depIdxs = []int32{
 	19, // 23: genway.v1.TextCompleted.prompt_feedback:type_name -> genway.v1.PromptFeedback
 	13, // 24: genway.v1.TextCompleted.losses:type_name -> genway.v1.Loss
 	14, // 25: genway.v1.TextCompleted.native_fields:type_name -> genway.v1.NativeField
-	20, // 26: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
-	14, // 27: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	11, // 26: genway.v1.TextCompleted.complete_time:type_name -> google.protobuf.Timestamp
+	20, // 27: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
+	14, // 28: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_stream_proto_init() }

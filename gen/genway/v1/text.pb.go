@@ -864,6 +864,10 @@ type GenerateTextResponse struct {
 	Losses []*Loss `protobuf:"bytes,9,rep,name=losses,proto3" json:"losses,omitempty"`
 	// Members of the answer's JSON object without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,10,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// GetResponse returns the answer later.
+	Stored bool `protobuf:"varint,11,opt,name=stored,proto3" json:"stored,omitempty"`
+	// When the answer was complete; absent is now.
+	CompleteTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=complete_time,json=completeTime,proto3" json:"complete_time,omitempty"`
 	// What edges read: the upstream's body.
 	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -966,6 +970,20 @@ func (x *GenerateTextResponse) GetLosses() []*Loss {
 func (x *GenerateTextResponse) GetNativeFields() []*NativeField {
 	if x != nil {
 		return x.NativeFields
+	}
+	return nil
+}
+
+func (x *GenerateTextResponse) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
+}
+
+func (x *GenerateTextResponse) GetCompleteTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteTime
 	}
 	return nil
 }
@@ -1231,7 +1249,7 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\vAudioOutput\x12\x19\n" +
 	"\x05voice\x18\x01 \x01(\tB\x03\xe0A\x01R\x05voice\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tB\x03\xe0A\x01R\x06format\x12@\n" +
-	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\xb6\x04\n" +
+	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\x99\x05\n" +
 	"\x14GenerateTextResponse\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12@\n" +
@@ -1246,7 +1264,9 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\x12system_fingerprint\x18\b \x01(\tB\x03\xe0A\x03R\x11systemFingerprint\x12,\n" +
 	"\x06losses\x18\t \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
 	"\rnative_fields\x18\n" +
-	" \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12/\n" +
+	" \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12\x1b\n" +
+	"\x06stored\x18\v \x01(\bB\x03\xe0A\x03R\x06stored\x12D\n" +
+	"\rcomplete_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\"\xed\x02\n" +
 	"\tCandidate\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12*\n" +
@@ -1340,16 +1360,17 @@ var file_genway_v1_text_proto_depIdxs = []int32{
 	10, // 19: genway.v1.GenerateTextResponse.prompt_feedback:type_name -> genway.v1.PromptFeedback
 	20, // 20: genway.v1.GenerateTextResponse.losses:type_name -> genway.v1.Loss
 	15, // 21: genway.v1.GenerateTextResponse.native_fields:type_name -> genway.v1.NativeField
-	16, // 22: genway.v1.GenerateTextResponse.wire:type_name -> genway.v1.WireMessage
-	21, // 23: genway.v1.Candidate.parts:type_name -> genway.v1.Part
-	0,  // 24: genway.v1.Candidate.stop_reason:type_name -> genway.v1.StopReason
-	15, // 25: genway.v1.Candidate.native_fields:type_name -> genway.v1.NativeField
-	15, // 26: genway.v1.PromptFeedback.native_fields:type_name -> genway.v1.NativeField
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	18, // 22: genway.v1.GenerateTextResponse.complete_time:type_name -> google.protobuf.Timestamp
+	16, // 23: genway.v1.GenerateTextResponse.wire:type_name -> genway.v1.WireMessage
+	21, // 24: genway.v1.Candidate.parts:type_name -> genway.v1.Part
+	0,  // 25: genway.v1.Candidate.stop_reason:type_name -> genway.v1.StopReason
+	15, // 26: genway.v1.Candidate.native_fields:type_name -> genway.v1.NativeField
+	15, // 27: genway.v1.PromptFeedback.native_fields:type_name -> genway.v1.NativeField
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_text_proto_init() }

@@ -1,0 +1,195 @@
+package items
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/core/ledger"
+)
+
+// A response is two items: its turn, under its identifier, and the rest of its body, under the identifier of its frame.
+
+const (
+	// maxInput is the most that a request may have as input for its response to be kept, and maxResponse the most that a
+	// response may have with it, in bytes.
+	maxInput, maxResponse = 4 << 20, 8 << 20
+	// maxOfKey is how many bytes of responses of one key a keeper keeps at once; as many more within the time that they are kept.
+	maxOfKey = 256 << 20
+	// maxConversation bounds what is read of a conversation, in bytes.
+	maxConversation = 32 << 20
+)
+
+// frameID is the identifier of the item that has the body of a response but for its output.
+func frameID(id string) string { return id + "/frame" }
+
+// Takes reports whether a response would be kept whose request has an input of so many bytes.
+func (k *Keeper) Takes(keyID string, input int) bool {
+	if k == nil || input > maxInput {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.shares.room(keyID, k.config.Clock(), k.config.Keep) >= input
+}
+
+// KeepResponse keeps a response and the items of its output, as Keep keeps items. A response that is too large is not kept, but
+// its items are.
+func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *responses.Turn, body []byte) {
+	if k == nil {
+		return
+	}
+	kept := responses.Items(body)
+	frame, err := responses.Frame(body)
+	if err != nil {
+		k.config.Logger.Error("a response is not kept", "error", err)
+	} else if text := turn.Encode(); len(text)+len(frame) <= maxResponse {
+		k.mu.Lock()
+		k.shares.take(keyID, k.config.Clock(), k.config.Keep, len(text)+len(frame))
+		k.mu.Unlock()
+		kept = append(kept, responses.Item{ID: id, JSON: text}, responses.Item{ID: frameID(id), JSON: frame})
+	}
+	k.keep(entry, keyID, kept, maxResponse)
+}
+
+// ErrTooLong is returned for a conversation that is too large to be read.
+var ErrTooLong = errors.New("items: the conversation is too large")
+
+// A NotFoundError names a response that is not kept for the key.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string { return "items: no response " + e.ID }
+
+// Turn returns the turn of a response. The error is a *NotFoundError where it is not kept for the key.
+func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*responses.Turn, error) {
+	found, err := k.find(ctx, keyID, id)
+	if err != nil {
+		return nil, err
+	}
+	return responses.ParseTurn(found[id]), nil
+}
+
+// Response returns the body of a response, as it was kept. The error is a *NotFoundError where it is not kept for the key.
+func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, error) {
+	found, err := k.find(ctx, keyID, id, frameID(id))
+	if err != nil {
+		return nil, err
+	}
+	return responses.Body(found[frameID(id)], responses.ParseTurn(found[id]))
+}
+
+// find returns items all of which are kept.
+func (k *Keeper) find(ctx context.Context, keyID, id string, more ...string) (map[string][]byte, error) {
+	ids := append([]string{id}, more...)
+	if !responses.IsStoredID(id) {
+		return nil, &NotFoundError{id}
+	}
+	found, err := k.Find(ctx, keyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) < len(ids) {
+		return nil, &NotFoundError{id}
+	}
+	return found, nil
+}
+
+// Conversation returns the turns of the conversation that a response ends, the latest first. It reads as many at once as
+// responses.MaxBefore. The error is a *NotFoundError where one of its responses is not kept for the key.
+func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*responses.Turn, error) {
+	if !responses.IsStoredID(id) {
+		return nil, &NotFoundError{id}
+	}
+	var latest []*responses.Turn
+	size := 0
+	for ids := []string{id}; len(ids) > 0; {
+		found, err := k.Find(ctx, keyID, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			stored, ok := found[id]
+			if !ok {
+				return nil, &NotFoundError{id}
+			}
+			if size += len(stored); size > maxConversation {
+				return nil, ErrTooLong
+			}
+			latest = append(latest, responses.ParseTurn(stored))
+		}
+		ids = latest[len(latest)-1].Before
+	}
+	return latest, nil
+}
+
+// DeleteResponse deletes a response and the items of its output, at every core. The error is a *NotFoundError where the response
+// is not kept for the key.
+func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
+	turn, err := k.Turn(ctx, keyID, id)
+	if err != nil {
+		return err
+	}
+	// The rows of an entry may be written after this, or written again from a journal. What is in the place of theirs by
+	// then stays, for as long as that may be.
+	expires := k.config.Clock().Add(k.config.Keep + 24*time.Hour)
+	ids := []string{id, frameID(id)}
+	for _, item := range responses.ItemsOf(turn.Output) {
+		ids = append(ids, item.ID)
+	}
+	rows := make([]ledger.Item, 0, len(ids))
+	for _, id := range ids {
+		rows = append(rows, ledger.Item{ID: rowID(keyID, id), Sealed: []byte{}, Expires: expires})
+	}
+	if err := k.config.Store.Put(ctx, rows); err != nil {
+		if ctx.Err() == nil {
+			k.config.OnFailure()
+		}
+		return fmt.Errorf("items: %w", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, row := range rows {
+		k.bytes -= len(k.pending[row.ID].Sealed)
+		delete(k.pending, row.ID)
+	}
+	return nil
+}
+
+// shares bounds what is kept of each key: a leaky bucket of maxOfKey bytes, which is empty again after the time for which
+// responses are kept.
+type shares map[[sha256.Size]byte]share
+
+type share struct {
+	bytes int
+	at    time.Time
+}
+
+// maxShares bounds the keys that are known; those of which nothing is kept any more are forgotten then.
+const maxShares = 1 << 16
+
+// room returns how many bytes more may be kept of a key.
+func (s shares) room(keyID string, now time.Time, keep time.Duration) int {
+	return maxOfKey - s[sha256.Sum256([]byte(keyID))].now(now, keep)
+}
+
+// take adds what is kept of a key.
+func (s shares) take(keyID string, now time.Time, keep time.Duration, bytes int) {
+	id := sha256.Sum256([]byte(keyID))
+	if _, known := s[id]; !known && len(s) >= maxShares {
+		for id, of := range s {
+			if of.now(now, keep) == 0 {
+				delete(s, id)
+			}
+		}
+	}
+	s[id] = share{s[id].now(now, keep) + bytes, now}
+}
+
+// now is what is left of a share.
+func (s share) now(now time.Time, keep time.Duration) int {
+	gone := float64(maxOfKey) * float64(now.Sub(s.at)) / float64(keep)
+	return max(0, s.bytes-int(min(gone, float64(maxOfKey))))
+}

@@ -1,0 +1,342 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/upstream"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Callers of the responses protocol may fetch, continue and delete responses. Upstreams of that protocol store responses
+// themselves; what all others answer, Genway stores (docs/decisions/0014). The protocol is named here for the reason that
+// references.go has.
+
+// Reasons of what cannot be done with a response.
+const (
+	ReasonResponseNotFound     = "RESPONSE_NOT_FOUND"
+	ReasonResponsesNotStored   = "RESPONSES_NOT_STORED"
+	ReasonConversationTooLarge = "CONVERSATION_TOO_LARGE"
+)
+
+// conversation is a text request, and what it continues.
+type conversation struct {
+	// asked is the request as the caller has sent it, and req what it is with the conversation before its input.
+	asked, req *deferred.Request
+	// earlier is the number of items of that conversation, and before what the turn of the answer has as Turn.Before.
+	earlier int
+	before  []string
+	// unknown is the response that it continues and that Genway does not store; empty for none. An upstream of the protocol
+	// may be another Genway, which does.
+	unknown string
+}
+
+// continued returns a request with the conversation that it continues, if Genway stores that. It is read before the request is
+// admitted, which is weighed with all of it. A request that the key may not make reads nothing.
+func (s *Service) continued(ctx context.Context, record *call.Record, req *genwayv1.GenerateTextRequest) (*conversation, error) {
+	asked := deferred.New(req)
+	c := &conversation{asked: asked, req: asked}
+	id, latest, err := s.earlier(ctx, record, req.GetWire(), req)
+	if err != nil || len(latest) == 0 {
+		c.unknown = id
+		return c, err
+	}
+	body, earlier, err := responses.Continue(req.GetWire().GetJson(), latest)
+	if err != nil {
+		return nil, err
+	}
+	c.earlier, c.before = earlier, latest[0].After(id)
+	c.req, err = rewritten(req, body)
+	return c, err
+}
+
+// refused returns the failure of a request. That no other upstream than one of the protocol takes what it continues means that
+// it is not there.
+func (c *conversation) refused(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && c.unknown != "" && f.Reason == fault.ReasonUnsupported && f.Param == "previous_response_id" {
+		return notContinued(c.unknown)
+	}
+	return err
+}
+
+// notContinued is the vendor's refusal of a request that continues a response that is not there.
+func notContinued(id string) error {
+	f := fault.New(fault.InvalidRequest, ReasonResponseNotFound, "Previous response with id '%s' not found.", id)
+	f.Param, f.NativeCode = "previous_response_id", "previous_response_not_found"
+	return f
+}
+
+// earlier returns the conversation that a request continues, the latest turn first, and the identifier of its last response. The
+// conversation is empty if Genway does not store that.
+func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genwayv1.WireMessage, req *genwayv1.GenerateTextRequest) (string, []*responses.Turn, error) {
+	if s.config.Items == nil || wire.GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || len(wire.GetJson()) == 0 {
+		return "", nil, nil
+	}
+	id := responses.Previous(req)
+	if id == "" {
+		return "", nil, nil
+	}
+	if err := permit(ctx, record.Caller, req.GetModel()); err != nil {
+		return "", nil, err
+	}
+	latest, err := s.config.Items.Conversation(ctx, record.Caller.KeyID, id)
+	if missing, ok := errors.AsType[*items.NotFoundError](err); ok {
+		if missing.ID == id {
+			return id, nil, nil
+		}
+		return "", nil, notContinued(missing.ID)
+	}
+	if errors.Is(err, items.ErrTooLong) {
+		f := fault.New(fault.TooLarge, ReasonConversationTooLarge, "previous_response_id: the conversation is too large to be continued; compact it")
+		f.Param = "previous_response_id"
+		return "", nil, f
+	}
+	if err != nil {
+		return "", nil, unavailable(ctx, err)
+	}
+	return id, latest, nil
+}
+
+// rewritten returns a request with another body.
+func rewritten(req *genwayv1.GenerateTextRequest, body []byte) (*deferred.Request, error) {
+	decode := responses.Codec{}.DecodeRequest
+	if req.GetCompact() {
+		decode = responses.Codec{}.DecodeCompactRequest
+	}
+	whole, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	wire := codec.Shared(req.GetWire())
+	wire.Json, wire.Extension = body, &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches(), AcceptsTranslatedBatches: wire.GetExtension().GetAcceptsTranslatedBatches()}
+	whole.Model, whole.Wire = req.GetModel(), wire
+	return deferred.New(whole.GenerateTextRequest), nil
+}
+
+// continueCount returns a request to count tokens with the conversation that it continues.
+func (s *Service) continueCount(ctx context.Context, record *call.Record, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensRequest, error) {
+	_, latest, err := s.earlier(ctx, record, req.GetWire(), req.GetRequest())
+	if err != nil || len(latest) == 0 {
+		return req, err
+	}
+	body, _, err := responses.Continue(req.GetWire().GetJson(), latest)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := responses.Codec{}.DecodeCountRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	whole.Request.Model = req.GetRequest().GetModel()
+	return whole, nil
+}
+
+// unavailable is the failure of a request for which the store of items cannot be asked.
+func unavailable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return upstream.Interrupted(ctx)
+	}
+	f := fault.Wrap(err, fault.Unavailable, ReasonItemsUnavailable, "what the request refers to cannot be looked up at the moment; try again")
+	f.RetryAfter = time.Second
+	return f
+}
+
+// keeper keeps the answer to a request: as a response, or its items alone. The nil keeper keeps nothing.
+type keeper struct {
+	*conversation
+
+	service  *Service
+	held     *admission
+	recorder *responses.Recorder
+	// id is the identifier of the response; empty if it is not stored.
+	id string
+}
+
+// keeper returns the keeper of an answer: nil unless the caller speaks the responses protocol through an edge, and has not asked
+// that nothing be stored.
+func (s *Service) keeper(held *admission, c *conversation) *keeper {
+	caller, req := held.record.Caller, c.req.Head()
+	if s.config.Items == nil || !caller.Edge || req.GetWire().GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || req.Store != nil && !req.GetStore() {
+		return nil
+	}
+	return &keeper{conversation: c, service: s, held: held}
+}
+
+// name returns the identifier of a response that is to be stored, by its request; empty if it is not. What the upstream calls an
+// answer may name another one as well: Ollama has 999 names.
+func (k *keeper) name() string {
+	req := k.req.Head()
+	if req.GetCompact() || !k.service.config.Items.Takes(k.held.record.Caller.KeyID, len(req.GetWire().GetJson())) {
+		return ""
+	}
+	k.id = k.service.config.NewID(responses.PrefixStored)
+	return k.id
+}
+
+// answerTo is what an edge encodes the answer by. Names of tools depend on the tools, which a deferred request has in its
+// body.
+func (k *keeper) answerTo() codec.Answer {
+	message, err := k.asked.Whole()
+	if err != nil {
+		message = k.asked.Head()
+	}
+	return codec.Answer{Request: &codec.Request{GenerateTextRequest: message}}
+}
+
+// unary keeps a unary answer, unless it is the upstream's own body.
+func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
+	if k == nil || resp.GetWire() != nil {
+		return
+	}
+	if id := k.name(); id != "" {
+		resp.Id, resp.Stored, resp.CompleteTime = id, true, timestamppb.New(k.service.config.Clock())
+	}
+	shown := codec.Shared(resp)
+	shown.Usage = codec.ShownUsage(resp.GetUsage())
+	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
+	if body, err := (responses.Codec{}).EncodeResponse(shown, k.answerTo()); err == nil {
+		k.keep(body)
+	}
+}
+
+// keep keeps what the body of the response has.
+func (k *keeper) keep(body []byte) {
+	keeper, key := k.service.config.Items, k.held.record.Caller.KeyID
+	if k.id == "" {
+		keeper.Keep(k.held.entry, key, responses.Items(body))
+		return
+	}
+	turn := responses.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
+	keeper.KeepResponse(k.held.entry, key, k.id, turn, body)
+}
+
+// started names the response of a stream.
+func (k *keeper) started(s *genwayv1.TextStarted) {
+	if k == nil {
+		return
+	}
+	if id := k.name(); id != "" {
+		s.Id, s.Stored = id, true
+	}
+}
+
+// add adds an event of a stream on its way to the caller, and keeps the answer at the last. It returns nil once there is nothing
+// to keep.
+func (k *keeper) add(ev *genwayv1.StreamGenerateTextResponse, last bool) *keeper {
+	if k.recorder == nil {
+		k.recorder = responses.NewRecorder(k.answerTo())
+	}
+	if k.recorder.Add(ev) != nil {
+		return nil
+	}
+	if last {
+		k.keep(k.recorder.Body())
+		return nil
+	}
+	return k
+}
+
+// maxShownID bounds what an error repeats of an identifier, in bytes.
+const maxShownID = 100
+
+// stored runs a call about a response that is stored.
+func (s *Service) stored(ctx context.Context, method, id string, do func(ctx context.Context, keyID string) error) error {
+	if id == "" {
+		return fault.Missing("id")
+	}
+	ctx, record := begin(ctx, method, "")
+	return s.visit(ctx, method, func(*keys.Policy) error {
+		if s.config.Items == nil {
+			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store responses; send the conversation to POST /v1/responses")
+		}
+		err := do(ctx, record.Caller.KeyID)
+		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
+			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
+			return fault.New(fault.NotFound, ReasonResponseNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
+		}
+		if _, ours := errors.AsType[*fault.Error](err); err != nil && !ours {
+			return unavailable(ctx, err)
+		}
+		return err
+	})
+}
+
+// GetResponse returns a response that is stored for the caller's key.
+func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequest) (resp *genwayv1.GetResponseResponse, err error) {
+	err = s.stored(ctx, "GetResponse", req.GetId(), func(ctx context.Context, keyID string) error {
+		body, err := s.config.Items.Response(ctx, keyID, req.GetId())
+		if err != nil {
+			return err
+		}
+		answer, err := responses.Codec{}.DecodeResponse(body)
+		if err != nil {
+			return err
+		}
+		answer.Stored, answer.Wire = true, &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: body}
+		resp = &genwayv1.GetResponseResponse{Response: answer}
+		return nil
+	})
+	return resp, err
+}
+
+// DeleteResponse deletes a response that is stored for the caller's key.
+func (s *Service) DeleteResponse(ctx context.Context, req *genwayv1.DeleteResponseRequest) (resp *genwayv1.DeleteResponseResponse, err error) {
+	err = s.stored(ctx, "DeleteResponse", req.GetId(), func(ctx context.Context, keyID string) error {
+		resp = &genwayv1.DeleteResponseResponse{Id: req.GetId()}
+		return s.config.Items.DeleteResponse(ctx, keyID, req.GetId())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// defaultInputPage and maxInputPage are how many items a page of an input has.
+const defaultInputPage, maxInputPage = 20, 100
+
+// ListInputItems lists the input of a response that is stored for the caller's key, a page at a time.
+func (s *Service) ListInputItems(ctx context.Context, req *genwayv1.ListInputItemsRequest) (resp *genwayv1.ListInputItemsResponse, err error) {
+	if n := req.GetPageSize(); n < 0 || n > maxInputPage {
+		return nil, fault.Invalid("page_size", "page_size: expected at most %d, got %d", maxInputPage, n)
+	}
+	err = s.stored(ctx, "ListInputItems", req.GetId(), func(ctx context.Context, keyID string) error {
+		turn, err := s.config.Items.Turn(ctx, keyID, req.GetId())
+		if err == nil {
+			resp, err = inputPage(turn.InputItems(req.GetId()), req)
+		}
+		return err
+	})
+	return resp, err
+}
+
+// inputPage returns the items after the one that the token names.
+func inputPage(listed []*genwayv1.OpaquePart, req *genwayv1.ListInputItemsRequest) (*genwayv1.ListInputItemsResponse, error) {
+	if !req.GetOldestFirst() {
+		slices.Reverse(listed)
+	}
+	if token := req.GetPageToken(); token != "" {
+		at := slices.IndexFunc(listed, func(item *genwayv1.OpaquePart) bool { return responses.ItemID(item) == token })
+		if at < 0 {
+			return nil, fault.Invalid("page_token", "page_token: expected the identifier of an item of the list")
+		}
+		listed = listed[at+1:]
+	}
+	resp := &genwayv1.ListInputItemsResponse{Items: listed}
+	if size := int(cmp.Or(req.GetPageSize(), defaultInputPage)); len(listed) > size {
+		resp.Items, resp.NextPageToken = listed[:size], responses.ItemID(listed[size-1])
+	}
+	return resp, nil
+}

@@ -1,0 +1,90 @@
+package openai_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/genway/genway/test/conformance/check"
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/responses"
+)
+
+// notFound demands that the SDK sees that a response is not there.
+func notFound(t *testing.T, err error) {
+	t.Helper()
+	failure, ok := errors.AsType[*openai.Error](err)
+	if !ok || failure.StatusCode != http.StatusNotFound || failure.Type != "invalid_request_error" {
+		t.Errorf("%v", err)
+	}
+}
+
+// A response is retrieved as it was answered, its input is listed, and it is deleted.
+func TestResponsesStored(t *testing.T) {
+	t.Parallel()
+	c := client()
+	params := asked("Say hello.")
+	params.Instructions = openai.String("Be brief.")
+	for name, create := range map[string]func() *responses.Response{
+		"unary": func() *responses.Response { return respond(t, params) },
+		"streamed": func() *responses.Response {
+			stream := c.Responses.NewStreaming(t.Context(), params)
+			var last responses.Response
+			for stream.Next() {
+				last = stream.Current().Response
+			}
+			check.Truef(t, stream.Err() == nil, "the stream failed")
+			return &last
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			created := create()
+			got, err := c.Responses.Get(t.Context(), created.ID, responses.ResponseGetParams{Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			check.Equal(t, "the response", got.RawJSON(), created.RawJSON())
+			texts := 0
+			items := c.Responses.InputItems.ListAutoPaging(t.Context(), created.ID, responses.InputItemListParams{Limit: openai.Int(1), Order: responses.InputItemListParamsOrderAsc})
+			for items.Next() {
+				check.Equal(t, "the input", items.Current().AsMessage().Content[0].Text, "Say hello.")
+				texts++
+			}
+			check.Truef(t, items.Err() == nil, "the list failed")
+			check.Equal(t, "items", texts, 1)
+			if err := c.Responses.Delete(t.Context(), created.ID); err != nil {
+				t.Error(err)
+			}
+			notFound(t, c.Responses.Delete(t.Context(), created.ID))
+			_, err = c.Responses.Get(t.Context(), created.ID, responses.ResponseGetParams{})
+			notFound(t, err)
+			_, err = c.Responses.InputItems.List(t.Context(), created.ID, responses.InputItemListParams{})
+			notFound(t, err)
+		})
+	}
+}
+
+// A conversation goes on by the identifier of its last response, and is paid for whole.
+func TestResponsesContinued(t *testing.T) {
+	t.Parallel()
+	first := respond(t, asked("Remember the word heliotrope."))
+	params := asked("Say hello.")
+	params.PreviousResponseID = openai.String(first.ID)
+	second := respond(t, params)
+	check.Equal(t, "previous_response_id", second.PreviousResponseID, first.ID)
+	alone := respond(t, asked("Say hello."))
+	check.Truef(t, second.Usage.InputTokens > alone.Usage.InputTokens+first.Usage.OutputTokens, "the conversation is billed as %d tokens, its last turn alone as %d", second.Usage.InputTokens, alone.Usage.InputTokens)
+
+	params.PreviousResponseID = openai.String(first.ID[:len(first.ID)-4] + "0000")
+	c := client()
+	_, err := c.Responses.New(t.Context(), params)
+	failure, ok := errors.AsType[*openai.Error](err)
+	if !ok || failure.StatusCode != http.StatusBadRequest || failure.Code != "previous_response_not_found" || failure.Param != "previous_response_id" {
+		t.Errorf("%v", err)
+	}
+
+	params = asked("Say hello.")
+	params.Store = openai.Bool(false)
+	_, err = c.Responses.Get(t.Context(), respond(t, params).ID, responses.ResponseGetParams{})
+	notFound(t, err)
+}
