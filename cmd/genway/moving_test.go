@@ -29,6 +29,8 @@ func hashed(raw string) string {
 
 // litellmTables are the tables of LiteLLM that docs/examples/moving/litellm-keys.sql reads, with the columns that it reads,
 // as LiteLLM's schema.prisma types them.
+//
+//nolint:dupword // SQL
 const litellmTables = `
 CREATE TABLE "LiteLLM_BudgetTable" (budget_id TEXT PRIMARY KEY, max_budget DOUBLE PRECISION, max_parallel_requests INTEGER, tpm_limit BIGINT, rpm_limit BIGINT, budget_duration TEXT);
 CREATE TABLE "LiteLLM_TeamTable" (team_id TEXT PRIMARY KEY, team_alias TEXT, models TEXT[]);
@@ -49,16 +51,16 @@ func TestKeysOfLiteLLM(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), litellmTables); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []struct{ raw, more string }{
-		{"sk-team", `'ada', NULL, ARRAY['all-team-models'], 'u1', 't1', 3, 100000, 2, 12.5, '30d', NULL, NULL`},
-		{"sk-user", `NULL, '2999-01-02 03:04:05', ARRAY['a,b', 'gpt-5.2'], 'bob', NULL, NULL, NULL, NULL, NULL, NULL, false, 'b1'`},
-		{"sk-all", `'open', NULL, ARRAY['all-proxy-models'], NULL, 't2', NULL, NULL, NULL, 3, '24h', NULL, NULL`},
-		{"sk-blocked", `'x1', NULL, '{}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, true, NULL`},
-		{"sk-expired", `'x2', '2020-01-01', '{}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
-		{"sk-nothing", `'x3', NULL, '{}', NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL`},
-		{"sk-session", `'x4', NULL, '{}', NULL, 'litellm-dashboard', NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
+	for _, k := range []struct{ raw, columns, values string }{
+		{"sk-team", "key_alias, models, user_id, team_id, max_parallel_requests, tpm_limit, rpm_limit, max_budget, budget_duration", `'ada', ARRAY['all-team-models'], 'u1', 't1', 3, 100000, 2, 12.5, '30d'`},
+		{"sk-user", "expires, models, user_id, blocked, budget_id", `'2999-01-02 03:04:05', ARRAY['a,b', 'gpt-5.2'], 'bob', false, 'b1'`},
+		{"sk-all", "key_alias, models, team_id, max_budget, budget_duration", `'open', ARRAY['all-proxy-models'], 't2', 3, '24h'`},
+		{"sk-blocked", "key_alias, models, blocked", `'x1', '{}', true`},
+		{"sk-expired", "key_alias, models, expires", `'x2', '{}', '2020-01-01'`},
+		{"sk-nothing", "key_alias, models, tpm_limit", `'x3', '{}', 0`},
+		{"sk-session", "key_alias, models, team_id", `'x4', '{}', 'litellm-dashboard'`},
 	} {
-		if _, err := conn.Exec(t.Context(), fmt.Sprintf(`INSERT INTO "LiteLLM_VerificationToken" VALUES ('%s', %s)`, hashed(k.raw), k.more)); err != nil {
+		if _, err := conn.Exec(t.Context(), fmt.Sprintf(`INSERT INTO "LiteLLM_VerificationToken" (token, %s) VALUES ('%s', %s)`, k.columns, hashed(k.raw), k.values)); err != nil {
 			t.Fatal(err)
 		}
 	}

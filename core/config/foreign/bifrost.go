@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/core/config"
@@ -85,7 +86,7 @@ func (b *bifrost) provider(name string, from *node) {
 	for i, key := range keys {
 		u := &upstream{name: nonWord.ReplaceAllString(name, "-"), kind: p.Kinds()[0]}
 		if i > 0 {
-			u.name = fmt.Sprint(u.name, "-", cmp.Or(nonWord.ReplaceAllString(key.get("name").value(), "-"), fmt.Sprint(i+1)))
+			u.name = fmt.Sprint(u.name, "-", cmp.Or(nonWord.ReplaceAllString(key.get("name").value(), "-"), strconv.Itoa(i+1)))
 		}
 		b.key(name, of, p, u, from, key)
 	}
@@ -137,7 +138,8 @@ func (b *bifrost) key(name, of string, p *provider.Provider, u *upstream, from, 
 			ok = b.needs(key, "network_config.base_url", nil)
 		}
 	}
-	if n := key.get("value"); n != nil && n.value() != "" && p.Name != "vertex" && !(p.Name == "bedrock" && key.get("bedrock_key_config") != nil) {
+	signed := p.Name == "vertex" || p.Name == "bedrock" && key.get("bedrock_key_config") != nil
+	if n := key.get("value"); n != nil && n.value() != "" && !signed {
 		u.set("api_key", b.secret(n, variable(u.name, "API_KEY")))
 	}
 	if !ok {

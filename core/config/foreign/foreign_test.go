@@ -69,13 +69,15 @@ func said(findings []foreign.Finding) string {
 // ends in anything but a result or an error.
 func TestStrangers(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                  "it is empty",
-		"a: [":              "f:1:",
-		"a: 1\na: 2":        "f:2:",
-		"upstreams: {}":     "no model_list",
-		"[]":                "no model_list",
-		"model_list: *x":    "no anchor",
-		"model_list: \xff1": "UTF-8",
+		"":                                       "it is empty",
+		"a: [":                                   "f:1:",
+		"a: 1\na: 2":                             "f:2:",
+		"upstreams: {}":                          "no model_list",
+		"[]":                                     "no model_list",
+		"model_list: *x":                         "no anchor",
+		"model_list: &x [*x]":                    "no anchor",
+		"a: &a {b: &b [*a, *b]}\nmodel_list: *a": "no anchor",
+		"model_list: \xff1":                      "UTF-8",
 	} {
 		if _, err := foreign.LiteLLM("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
@@ -145,6 +147,31 @@ environment_variables: {OPENAI_API_KEY: canary}
 	}
 	if all := string(made.Config) + said(made.Findings); strings.Contains(all, "canary") || strings.Count(all, "${") < 5 {
 		t.Errorf("got %s", all)
+	}
+}
+
+// A source that is cut at any byte ends in an error, or in a configuration without a mistake.
+func TestCutSources(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateway, _, _ := strings.Cut(filepath.Base(file), "_")
+		text := archive.Files[0].Data
+		for n := range text {
+			made, err := sources[gateway]("f", text[:n])
+			if err != nil || made.Config == nil {
+				continue
+			}
+			if _, err := config.ParseAlone("made", made.Config); err != nil {
+				t.Errorf("%s, cut at %d: %v\n%s", file, n, err, made.Config)
+			}
+		}
 	}
 }
 

@@ -89,8 +89,9 @@ func (r *reader) node(path string, from ast.Node) (*node, error) {
 	}
 	switch v := from.(type) {
 	case *ast.AnchorNode:
-		r.anchors[v.Name.GetToken().Value] = v.Value
-		return r.node(path, v.Value)
+		n, err := r.node(path, v.Value)
+		r.anchors[v.Name.GetToken().Value] = v.Value // no sooner: no value is within itself
+		return n, err
 	case *ast.AliasNode:
 		of := r.anchors[v.Value.GetToken().Value]
 		if of == nil {
