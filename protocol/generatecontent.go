@@ -30,7 +30,7 @@ var generateContent = Protocol{
 	Telemetry:   Telemetry{Provider: "gcp.gen_ai", Operation: OperationGenerateContent},
 	Upstream: Upstream{
 		Fit: fit.Rules{
-			Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MaxStops: 5, JoinsTurns: true, NeedsTurn: true, // FunctionDeclaration.Name; stopSequences: "up to 5"
+			Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true, Unique: true}, MaxStops: 5, JoinsTurns: true, NeedsTurn: true, // FunctionDeclaration.Name; stopSequences: "up to 5"
 			// ai.google.dev/gemini-api/docs/thought-signatures; Envoy AI Gateway, LiteLLM and @ai-sdk/google send the same value
 			// (26 November 2026).
 			Signatures: fit.SignatureRule{

@@ -30,7 +30,7 @@ var messagesProtocol = Protocol{
 	Telemetry:     Telemetry{Provider: "anthropic", Operation: OperationChat},
 	Upstream: Upstream{
 		// tools[].name.
-		Fit:               fit.Rules{NeedsTurn: true, Names: fit.NameRule{Longest: 128}, NoBlanks: true, Schemas: fit.ClosedSchema, Bounds: fit.Bounds{User: 256}},
+		Fit:               fit.Rules{NeedsTurn: true, Names: fit.NameRule{Longest: 128, Unique: true}, NoBlanks: true, Schemas: fit.ClosedSchema, Bounds: fit.Bounds{User: 256}},
 		VersionBehindPath: true,
 		MaxTokens:         messages.MaxTokens,
 		Breakpoints:       messages.Breakpoints,

@@ -60,4 +60,6 @@ type NameRule struct {
 	More string
 	// Lettered says that a letter or _ comes first.
 	Lettered bool
+	// Unique says that no two tools may have the same.
+	Unique bool
 }

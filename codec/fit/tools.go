@@ -15,18 +15,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Request is Unframed, Unplaced, Loaded, Distinct, Tools, Validated and History.
+// Request is Unframed, Unplaced, Loaded, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	if err := checkCompaction(req, protocol); err != nil {
 		return nil, err
 	}
 	req = Unframed(req, protocol)
 	Unplaced(req, protocol, losses)
-	req, err := Distinct(Loaded(req, protocol), protocol, losses)
+	req, err := Tools(Loaded(req, protocol), protocol, losses)
 	if err != nil {
-		return nil, err
-	}
-	if req, err = Tools(req, protocol, losses); err != nil {
 		return nil, err
 	}
 	return History(Validated(req, protocol, losses), protocol, losses)
@@ -123,11 +120,10 @@ func Loaded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genw
 	return out
 }
 
-// Distinct returns the request with each name of a tool once, for the vendors that refuse a second one (messages: "Tool names
-// must be unique"; generateContent: "Duplicate function declaration found") and callers of other protocols. A tool that is
+// Distinct returns the request with each name of a tool once, where the vendor refuses a second one. A tool that is
 // equal to one before it is left out and named; one that differs is refused, since the model could not tell which one it calls.
-func Distinct(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
-	if protocol != messages && protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || req.GetWire().GetProtocol() == protocol {
+func Distinct(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	if !rules.Names.Unique {
 		return req, nil
 	}
 	var repeated []int

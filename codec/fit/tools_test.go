@@ -60,7 +60,7 @@ func TestTools(t *testing.T) {
 }
 
 // Vendors that take a name of a tool once get it once: an equal second tool is left out and named, another one of that name
-// refused, by the caller's place. Vendors that say nothing of it, and callers of the vendor's own protocol, keep what was sent.
+// refused, by the caller's place. Vendors that say nothing of it get what was sent.
 func TestDistinct(t *testing.T) {
 	function := func(name, description string) *genwayv1.Tool {
 		return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: name, Description: description}}}
@@ -82,8 +82,7 @@ func TestDistinct(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, protocol := range []genwayv1.Protocol{messages, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT} {
 				var losses codec.Losses
-				req := &genwayv1.GenerateTextRequest{Tools: tt.tools, Wire: &genwayv1.WireMessage{Protocol: chat}}
-				got, err := fit.Distinct(req, protocol, &losses)
+				got, err := fit.Distinct(&genwayv1.GenerateTextRequest{Tools: tt.tools}, rulesOf(protocol), &losses)
 				if tt.refused != "" {
 					if fault.From(err).Param != tt.refused {
 						t.Errorf("%v: %v", protocol, err)
@@ -102,10 +101,10 @@ func TestDistinct(t *testing.T) {
 					t.Errorf("%v: %v, lost %v, %v", protocol, got, lost, err)
 				}
 			}
-			for to, from := range map[genwayv1.Protocol]genwayv1.Protocol{messages: messages, chat: messages, responses: chat} {
-				req := &genwayv1.GenerateTextRequest{Tools: tt.tools, Wire: &genwayv1.WireMessage{Protocol: from}}
-				if got, err := fit.Distinct(req, to, nil); got != req || err != nil {
-					t.Errorf("%v to %v: %v, %v", from, to, got, err)
+			for _, protocol := range []genwayv1.Protocol{chat, responses} {
+				req := &genwayv1.GenerateTextRequest{Tools: tt.tools}
+				if got, err := fit.Distinct(req, rulesOf(protocol), nil); got != req || err != nil {
+					t.Errorf("%v: %v, %v", protocol, got, err)
 				}
 			}
 		})

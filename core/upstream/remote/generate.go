@@ -227,6 +227,9 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 		if fitted, err = fit.Stops(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
 			return nil, nil, nil, err
 		}
+		if fitted, err = fit.Distinct(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
+			return nil, nil, nil, err
+		}
 	}
 	usage := streamed && (!u.config.LeaveUsage || u.speaks(req.GetWire()) && asksForUsage(req.GetWire().GetJson()))
 	asking := &codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: usage}
