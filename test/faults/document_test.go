@@ -110,7 +110,7 @@ error with a status until then is an event from then on.
 	for _, line := range meaningless() {
 		b.WriteString("- " + line + ".\n")
 	}
-	b.WriteString("- Images, streamed: TestCutImageStreams in core/upstream/remote cuts them at every byte, and case C20 holds them to the same outcomes.\n")
+	b.WriteString("- Images, streamed: TestCutImageStreams in core/upstream/remote cuts them at every byte, and case C20 holds them to the same outcomes; TestCutDrawing does so for upstreams that draw in answers of text.\n")
 	b.WriteString(ofNetHTTP)
 	return b.Bytes()
 }
