@@ -109,6 +109,28 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// An alias stands for the last anchor of its name before it, so a value that has its name from within is finite.
+func TestAnchorsOfOneName(t *testing.T) {
+	for _, text := range []string{
+		"a: &x 1\nb: &x [*x]\nmodel_list: *x", "a: &x {k: 1}\nb: &x {<<: *x}\nmodel_list: [*x]",
+		"a: &x 1\nb: &y [*x]\nc: &x [*y]\nd: &y [*x, *y]\nmodel_list: [*x, *y]",
+	} {
+		made, err := foreign.LiteLLM("f", []byte(text))
+		if err != nil || made.Config != nil || len(made.Findings) == 0 {
+			t.Errorf("%q: %v, %+v", text, err, made)
+		}
+	}
+	for _, text := range []string{
+		"a: &m openai/first\nb: &p {model: *m}\nc: &m openai/second\nmodel_list: [{model_name: m, litellm_params: *p}]",
+		"a: &x [&m openai/second]\nb: &m openai/first\nc: *x\nmodel_list: [{model_name: m, litellm_params: {model: *m}}]",
+	} {
+		made, err := foreign.LiteLLM("f", []byte(text))
+		if err != nil || !strings.Contains(string(made.Config), "first") || strings.Contains(string(made.Config), "second") {
+			t.Errorf("%q: %v, %s", text, err, made.Config)
+		}
+	}
+}
+
 func TestStrangersOfBifrost(t *testing.T) {
 	for text, want := range map[string]string{"": "it is empty", "{": "f:1:", "{}": "no providers", "[]": "no providers", `{"providers": null}`: "no providers"} {
 		if _, err := foreign.Bifrost("f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -76,10 +77,14 @@ func (n *node) walk(visit func(*node) (within bool)) {
 type reader struct {
 	file    string
 	anchors map[string]ast.Node
+	// aliases are what those that were read stand for, which a later anchor of the name does not change (YAML 1.2.2, 7.1).
+	aliases map[*ast.AliasNode]ast.Node
+	// within is the number of aliases whose value is being read. Its anchors were before them.
+	within int
 }
 
 func read(file string, body ast.Node) (*node, error) {
-	return (&reader{file, map[string]ast.Node{}}).node("", body)
+	return (&reader{file: file, anchors: map[string]ast.Node{}, aliases: map[*ast.AliasNode]ast.Node{}}).node("", body)
 }
 
 func (r *reader) node(path string, from ast.Node) (*node, error) {
@@ -90,13 +95,18 @@ func (r *reader) node(path string, from ast.Node) (*node, error) {
 	switch v := from.(type) {
 	case *ast.AnchorNode:
 		n, err := r.node(path, v.Value)
-		r.anchors[v.Name.GetToken().Value] = v.Value // no sooner: no value is within itself
+		if r.within == 0 {
+			r.anchors[v.Name.GetToken().Value] = v.Value // no sooner: no value is within itself
+		}
 		return n, err
 	case *ast.AliasNode:
-		of := r.anchors[v.Value.GetToken().Value]
+		of := cmp.Or(r.aliases[v], r.anchors[v.Value.GetToken().Value])
 		if of == nil {
 			return nil, r.wrong(n, "there is no anchor of that name")
 		}
+		r.aliases[v] = of
+		r.within++
+		defer func() { r.within-- }()
 		return r.node(path, of)
 	case *ast.TagNode:
 		return r.node(path, v.Value)
