@@ -271,10 +271,12 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	forgets("resp_d0214094d6a255c0d15c4953")
-	_, err = s.GenerateText(t.Context(), deferred.New(ask("hi", responses, after("resp_unknown"))))
-	refused(t, err, fault.InvalidRequest, "previous_response_id")
-	if f := fault.From(err); f.NativeCode != "previous_response_not_found" {
-		t.Errorf("code %q", f.NativeCode)
+	for _, unknown := range []string{"resp_unknown", "resp_gw" + strings.Repeat("0a", 16)} {
+		_, err = s.GenerateText(t.Context(), deferred.New(ask("hi", responses, after(unknown))))
+		refused(t, err, fault.InvalidRequest, "previous_response_id")
+		if f := fault.From(err); f.NativeCode != "previous_response_not_found" {
+			t.Errorf("code %q", f.NativeCode)
+		}
 	}
 	private, err := s.GenerateText(t.Context(), deferred.New(ask("hi", responses, func(r *genwayv1.GenerateTextRequest) { r.Store = new(false) })))
 	if err != nil {

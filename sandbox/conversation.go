@@ -234,7 +234,7 @@ func (m *memory) keep(key string, req *genwayv1.GenerateTextRequest, resp *genwa
 // it refers to none. An answer that may have been forgotten, by the form of its
 // identifier, is no error, since nothing here is kept for long: the reply and the losses
 // then say so (see forgotten), and so they do of an answer to another key. An identifier no
-// answer ever had is refused in the protocol's own words.
+// answer ever had, or that Genway stores no response of, is refused in the protocol's own words.
 func (m *memory) recall(key string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
 	for _, n := range req.GetNativeFields() {
 		if n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES {
@@ -248,7 +248,7 @@ func (m *memory) recall(key string, req *genwayv1.GenerateTextRequest) (*genwayv
 	switch {
 	case id == "":
 		return req, nil
-	case !ok && !answerID().MatchString(id):
+	case !ok && (!answerID().MatchString(id) || storedID().MatchString(id)):
 		err := fault.Invalid(previousResponse, "Previous response with id '%s' not found.", clip(id, 100))
 		err.NativeCode = "previous_response_not_found"
 		return nil, err
@@ -269,6 +269,10 @@ func (m *memory) find(id answered) ([]*genwayv1.Message, bool) {
 
 // answerID is the form of the identifiers of answers, the vendor's included.
 var answerID = lazily(`^resp_[0-9A-Za-z]{16,}$`)
+
+// storedID is the form of the identifiers of responses that Genway stores: where it has one of them, it sends the conversation
+// itself.
+var storedID = lazily(`^resp_gw[0-9a-f]{32}$`)
 
 // previous is the identifier of the answer a request goes on from; empty for none.
 func previous(req *genwayv1.GenerateTextRequest) string {
