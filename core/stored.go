@@ -59,7 +59,11 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 		return nil, err
 	}
 	c.earlier, c.before = earlier, latest[0].After(id)
-	c.req, err = rewritten(req, body)
+	if c.req, err = rewritten(req, body); err != nil {
+		if _, own := rewritten(req, req.GetWire().GetJson()); own != nil {
+			return nil, own // which has the caller's positions
+		}
+	}
 	return c, err
 }
 

@@ -58,11 +58,11 @@ func Member(path string) string {
 }
 
 // Image returns the image of a part of an answer; nil for any other part. model is the one that was asked for, and answered
-// the one that answers.
-func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timestamppb.Timestamp) *genwayv1.FinishedImage {
+// the one that answers. The error is a fault of the upstream: its bytes are no image of the type that it says.
+func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timestamppb.Timestamp) (*genwayv1.FinishedImage, error) {
 	media, said := p.GetImage(), d.Drawing(p.GetNativeFields())
 	if media == nil || said.Draft {
-		return nil
+		return nil, nil
 	}
 	image := &genwayv1.GeneratedImage{GenerationId: p.GetId(), RevisedPrompt: said.RevisedPrompt}
 	if answered != model {
@@ -73,15 +73,18 @@ func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timest
 	case len(media.GetData()) > 0:
 		header := images.ReadHeader(media.GetData())
 		image.Source, image.Size = &genwayv1.GeneratedImage_Data{Data: media.GetData()}, header.Size()
-		if header.Format != "" {
+		switch {
+		case header.Format != "":
 			format = header.Format
+		case images.Recognized(format):
+			return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's image is none: its bytes are not of the type that it says")
 		}
 	case media.GetUrl() != "":
 		image.Source = &genwayv1.GeneratedImage_Url{Url: media.GetUrl()}
 	default:
-		return nil
+		return nil, nil
 	}
-	return &genwayv1.FinishedImage{Image: image, Background: said.Background, OutputFormat: format, Quality: said.Quality, CreateTime: now}
+	return &genwayv1.FinishedImage{Image: image, Background: said.Background, OutputFormat: format, Quality: said.Quality, CreateTime: now}, nil
 }
 
 // Preview returns the preview of an image, which is the one of that index.

@@ -14,6 +14,15 @@ type Header struct {
 	Width, Height int
 }
 
+// Recognized reports whether ReadHeader knows the format, which is a MIME type's second part.
+func Recognized(format string) bool {
+	switch format {
+	case "png", "jpeg", "jpg", "webp", "gif":
+		return true
+	}
+	return false
+}
+
 // Size is <width>x<height>; empty where it is not known.
 func (h Header) Size() string {
 	if h.Width == 0 || h.Height == 0 {

@@ -18,13 +18,13 @@ func TestExplainDrawing(t *testing.T) {
 	}{
 		"responses": {
 			arrives: map[string]string{"prompt": "input", "size": "tools[0].size", "quality": "tools[0].quality", "moderation": "tools[0].moderation"},
-			answer:  `{"id":"r","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"image_generation_call","id":"ig_1","status":"completed","revised_prompt":"a","result":"aW1n"}],"usage":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}`,
+			answer:  `{"id":"r","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"image_generation_call","id":"ig_1","status":"completed","revised_prompt":"a","result":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}],"usage":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}`,
 			data:    "output[0].result",
 		},
 		"generate_content": {
 			arrives: map[string]string{"prompt": "contents[0].parts[0].text", "size": "generationConfig.imageConfig.aspectRatio"},
 			lost:    []string{"quality", "moderation"},
-			answer:  `{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"aW1n"}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5,"totalTokenCount":8}}`,
+			answer:  `{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5,"totalTokenCount":8}}`,
 			data:    "candidates[0].content.parts[0].inlineData.data",
 		},
 	} {

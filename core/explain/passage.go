@@ -212,7 +212,7 @@ func (w *wire) plain() []byte {
 	case w.spec.Codec != nil:
 		answer := emptyAnswer(now)
 		if w.draws {
-			answer.Candidates[0].Parts[0] = &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("-")}}}}
+			answer.Candidates[0].Parts[0] = &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("\x89PNG\r\n\x1a\n")}}}}
 		}
 		body, _ = w.spec.Codec.EncodeResponse(answer, codec.Answer{})
 	}

@@ -85,6 +85,10 @@ func storedWay(t *testing.T, db *store.Store, upstream harness.Protocol, streame
 	if got := next.At("previous_response_id").Text(); got != id {
 		t.Errorf("previous_response_id is %q", got)
 	}
+	// Mistakes are named by the caller's own positions.
+	if a := w.ask(`{"previous_response_id":"` + id + `","input":[{"role":"user","content":"hi"},{"role":"astronaut","content":"hi"}]}`); a.Status != http.StatusBadRequest || !strings.HasPrefix(a.JSON().At("error").At("param").Text(), "input[1]") {
+		t.Errorf("status %d: %s", a.Status, a.Body)
+	}
 	requests := first.Upstream(upstream).Requests()
 	inOrder(t, string(requests[len(requests)-1].Body), "the first question", "The first answer.", "the second question")
 	if body := string(requests[len(requests)-1].Body); strings.Contains(body, "be brief") {

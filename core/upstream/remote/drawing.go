@@ -145,7 +145,11 @@ func (d *drawings) images(resp *genwayv1.GenerateTextResponse) ([]*genwayv1.Fini
 	var made []*genwayv1.FinishedImage
 	for _, c := range resp.GetCandidates() {
 		for _, p := range c.GetParts() {
-			if image := drawing.Image(d.drawer, p, d.req.GetModel(), resp.GetModel(), resp.GetCreateTime()); image != nil {
+			image, err := drawing.Image(d.drawer, p, d.req.GetModel(), resp.GetModel(), resp.GetCreateTime())
+			if err != nil {
+				return nil, err
+			}
+			if image != nil {
 				made = append(made, image)
 			}
 		}

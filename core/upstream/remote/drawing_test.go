@@ -211,6 +211,23 @@ func TestDrawingWithoutAnImage(t *testing.T) {
 	}
 }
 
+// Bytes that are no image of the type that they are said to be are the upstream's failure, and never an image.
+func TestDrawingOfOtherBytes(t *testing.T) {
+	for name, d := range drawers {
+		for _, streamed := range []bool{false, true} {
+			u := serveDrawer(t, d, drawingBy(d, make(chan string, 2), d.whole("aGVsbG8=")))
+			req := &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"}
+			_, err := u.GenerateImage(t.Context(), req)
+			if streamed {
+				err = u.StreamGenerateImage(t.Context(), req, func(*genwayv1.StreamGenerateImageResponse) error { return nil })
+			}
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.BadUpstream || f.Reason != fault.ReasonMalformedAnswer {
+				t.Errorf("%s, streamed %t: %v", name, streamed, err)
+			}
+		}
+	}
+}
+
 // The first failure cancels the other calls, and the caller's leaving cancels all.
 func TestDrawingIsCancelled(t *testing.T) {
 	for name, d := range drawers {
