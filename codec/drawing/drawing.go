@@ -20,7 +20,7 @@ import (
 const MaxImages = 10
 
 // Request returns the request of text for each image of a request, without the model's own previews unless it is streamed. The
-// losses are named as in req.
+// losses are named as in req. Each result is a request of its own, which may be used beside the others: only bytes are shared.
 func Request(d codec.Drawer, req *genwayv1.GenerateImageRequest, stream bool, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	if n := req.GetCount(); n > MaxImages {
 		return nil, fault.Invalid("count", "count: expected at most %d images of an upstream that draws them one by one, got %d", MaxImages, n)
@@ -32,11 +32,15 @@ func Request(d codec.Drawer, req *genwayv1.GenerateImageRequest, stream bool, lo
 	}
 	parts := []*genwayv1.Part{codec.TextPart(req.GetPrompt())}
 	for _, image := range req.GetImages() {
-		parts = append(parts, &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: image}})
+		parts = append(parts, &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: codec.Shared(image)}})
+	}
+	var native []*genwayv1.NativeField
+	for _, f := range req.GetNativeFields() {
+		native = append(native, codec.Shared(f))
 	}
 	text := &genwayv1.GenerateTextRequest{
 		Model: req.GetModel(), Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: parts}},
-		NativeFields: append([]*genwayv1.NativeField(nil), req.GetNativeFields()...), ExtraJson: req.GetExtraJson(),
+		NativeFields: native, ExtraJson: req.GetExtraJson(),
 	}
 	return text, d.AskToDraw(text, req, losses)
 }

@@ -25,7 +25,6 @@ type drawings struct {
 	upstream *Upstream
 	drawer   codec.Drawer
 	req      *genwayv1.GenerateImageRequest
-	text     *genwayv1.GenerateTextRequest
 
 	// mu guards all below, and the record of the call.
 	mu     sync.Mutex
@@ -35,16 +34,19 @@ type drawings struct {
 	err    error // the first failure, which ends the other calls
 }
 
+// asks makes the call of text for the image of an index.
+type asks func(ctx context.Context, d *drawings, req *deferred.Request, index int32) (*genwayv1.GenerateTextResponse, error)
+
 // draw makes the calls that draw the images of a request, some at once. ask makes one of them, and drew gets its images,
 // from one goroutine at a time. The first failure cancels the others and is that of all. Its usage is what all of
 // them have used.
 func (u *Upstream) draw(ctx context.Context, drawer codec.Drawer, req *genwayv1.GenerateImageRequest, stream bool,
-	ask func(ctx context.Context, d *drawings, index int32) (*genwayv1.GenerateTextResponse, error),
+	ask asks,
 	drew func(d *drawings, index int32, made []*genwayv1.FinishedImage) error,
 ) (*drawings, error) {
 	d := &drawings{upstream: u, drawer: drawer, req: req, record: call.Of(ctx)}
-	var err error
-	if d.text, err = drawing.Request(drawer, req, stream, &d.losses); err != nil {
+	text, err := drawing.Request(drawer, req, stream, &d.losses)
+	if err != nil {
 		return nil, err
 	}
 	if err := upstream.Lossless(ctx, d.losses.List()); err != nil {
@@ -59,9 +61,13 @@ func (u *Upstream) draw(ctx context.Context, drawer codec.Drawer, req *genwayv1.
 		if ctx.Err() != nil && index > 0 {
 			break
 		}
+		if index > 0 { // a call has a request of its own
+			text, _ = drawing.Request(drawer, req, stream, nil)
+		}
+		own := deferred.New(text)
 		calls.Go(func() {
 			defer func() { <-free }()
-			if !d.one(ctx, index, ask, drew) {
+			if !d.one(ctx, index, own, ask, drew) {
 				cancel()
 			}
 		})
@@ -83,12 +89,11 @@ func (u *Upstream) draw(ctx context.Context, drawer codec.Drawer, req *genwayv1.
 }
 
 // one makes one of the calls. It reports whether the call succeeded.
-func (d *drawings) one(ctx context.Context, index int32,
-	ask func(context.Context, *drawings, int32) (*genwayv1.GenerateTextResponse, error),
+func (d *drawings) one(ctx context.Context, index int32, req *deferred.Request, ask asks,
 	drew func(*drawings, int32, []*genwayv1.FinishedImage) error,
 ) bool {
 	own := d.fork()
-	resp, err := recovered(func() (*genwayv1.GenerateTextResponse, error) { return ask(call.With(ctx, own), d, index) })
+	resp, err := recovered(func() (*genwayv1.GenerateTextResponse, error) { return ask(call.With(ctx, own), d, req, index) })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.record.Join(own)
@@ -175,8 +180,8 @@ func (d *drawings) lost(losses []*genwayv1.Loss) {
 func (u *Upstream) drawImages(ctx context.Context, drawer codec.Drawer, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	made := make([][]*genwayv1.FinishedImage, max(min(req.GetCount(), drawing.MaxImages), 1))
 	d, err := u.draw(ctx, drawer, req, false,
-		func(ctx context.Context, d *drawings, _ int32) (*genwayv1.GenerateTextResponse, error) {
-			return u.GenerateText(ctx, deferred.New(codec.Shared(d.text)))
+		func(ctx context.Context, _ *drawings, req *deferred.Request, _ int32) (*genwayv1.GenerateTextResponse, error) {
+			return u.GenerateText(ctx, req)
 		},
 		func(_ *drawings, index int32, images []*genwayv1.FinishedImage) error {
 			made[index] = images
@@ -226,9 +231,9 @@ type drawnStream struct {
 var errEnded = errors.New("remote: another call of the request has failed")
 
 // ask makes one call and sends its previews.
-func (s *drawnStream) ask(ctx context.Context, d *drawings, index int32) (*genwayv1.GenerateTextResponse, error) {
+func (s *drawnStream) ask(ctx context.Context, d *drawings, req *deferred.Request, index int32) (*genwayv1.GenerateTextResponse, error) {
 	var answer codec.Accumulator
-	err := d.upstream.StreamGenerateText(ctx, deferred.New(codec.Shared(d.text)), func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err := d.upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if ev.GetPing() != nil {
 			return nil // ours are sent by the buffer
 		}
