@@ -597,7 +597,7 @@ func TestInflatedMessagesHaveABudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer b.end()
+		t.Cleanup(b.end)
 		_, full = b.message(bomb(15 << 20))
 	}
 	if f := fault.From(full); full == nil || f.Kind != fault.Unavailable || f.Reason != "MESSAGES_FULL" {

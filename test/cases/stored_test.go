@@ -3,6 +3,7 @@ package cases_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,7 +182,7 @@ func storeMember(t *testing.T, db *store.Store) {
 			w.Upstream(harness.Chat).Answer(answers.Text("fine").Answer(harness.Chat, streamed))
 			response := responseOf(t, w.ask(`{"input":"hi"`+c.member+`}`), streamed)
 			id := parse(t, []byte(response)).At("id").Text()
-			if got := string(parse(t, []byte(response)).At("store").Raw); got != fmt.Sprint(c.stored) {
+			if got := string(parse(t, []byte(response)).At("store").Raw); got != strconv.FormatBool(c.stored) {
 				t.Errorf("%s: store is %s", c.member, got)
 			}
 			if a := about(g, http.MethodGet, id); c.stored && string(a.Body) != response || !c.stored && a.Status != http.StatusNotFound {
