@@ -21,7 +21,6 @@ func notFound(t *testing.T, err error) {
 
 // A response is retrieved as it was answered, its input is listed, and it is deleted.
 func TestResponsesStored(t *testing.T) {
-	t.Parallel()
 	c := client()
 	params := asked("Say hello.")
 	params.Instructions = openai.String("Be brief.")
