@@ -80,8 +80,8 @@ func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timest
 		switch {
 		case header.Format != "":
 			format = header.Format
-		case images.Recognized(format):
-			return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's image is none: its bytes are not of the type that it says")
+		case format == "", images.Recognized(format):
+			return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the bytes of the upstream's image are not of the type that it says")
 		}
 	case media.GetUrl() != "":
 		image.Source = &genwayv1.GeneratedImage_Url{Url: media.GetUrl()}

@@ -59,6 +59,11 @@ func (u *Upstream) draw(ctx context.Context, drawer codec.Drawer, req *genwayv1.
 	for index := range max(req.GetCount(), 1) {
 		free <- struct{}{}
 		if ctx.Err() != nil && index > 0 {
+			d.mu.Lock()
+			if d.err == nil { // the caller has left, and not all images are asked for
+				d.err = upstream.Interrupted(ctx)
+			}
+			d.mu.Unlock()
 			break
 		}
 		if index > 0 { // a call has a request of its own
