@@ -123,6 +123,9 @@ type Compacter interface {
 	DecodeCompactRequest(body []byte) (*Request, error)
 }
 
+// MaxInputPage is the most items in a page of the input of an answer that is stored.
+const MaxInputPage = 100
+
 // Storer is a codec whose protocol fetches answers that are stored. It writes what is returned of them.
 type Storer interface {
 	EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error)

@@ -149,7 +149,7 @@ func (a *admission) result(ctx context.Context, err error) ledger.Result {
 	r.Model = cmp.Or(r.Usage.GetModel(), r.Model, r.RawModel)
 	result.Model, a.usage = r.Model, r.Usage
 	result.Usage = usageOf(r.Usage)
-	result.Usage.Images = int64(max(a.drawn.images, r.Drawn)) // an upstream bills those of an answer that failed as a whole
+	result.Usage.Images = int64(max(a.drawn.images, r.Drawn)) // the upstream bills them even where the request fails
 	return result
 }
 

@@ -308,13 +308,13 @@ func (s *Service) DeleteResponse(ctx context.Context, req *genwayv1.DeleteRespon
 	return resp, nil
 }
 
-// defaultInputPage and maxInputPage are how many items a page of an input has.
-const defaultInputPage, maxInputPage = 20, 100
+// defaultInputPage is how many items a page of an input has unless the request says it.
+const defaultInputPage = 20
 
 // ListInputItems lists the input of a response that is stored for the caller's key, a page at a time.
 func (s *Service) ListInputItems(ctx context.Context, req *genwayv1.ListInputItemsRequest) (resp *genwayv1.ListInputItemsResponse, err error) {
-	if n := req.GetPageSize(); n < 0 || n > maxInputPage {
-		return nil, fault.Invalid("page_size", "page_size: expected at most %d, got %d", maxInputPage, n)
+	if n := req.GetPageSize(); n < 0 || n > codec.MaxInputPage {
+		return nil, fault.Invalid("page_size", "page_size: expected at most %d, got %d", codec.MaxInputPage, n)
 	}
 	err = s.stored(ctx, "ListInputItems", req.GetId(), func(ctx context.Context, keyID string) error {
 		turn, err := s.config.Items.Turn(ctx, keyID, req.GetId())

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 )
 
@@ -58,16 +59,13 @@ func storedQuery(_ *exchange, r *http.Request) error {
 	return nil
 }
 
-// maxInputPage is the most items that a page may have.
-const maxInputPage = 100
-
 // inputPage rewrites the parameters of a list of input items (limit, after, order) to the fields of ListInputItemsRequest, and
 // drops all others. The list is paged only forwards.
 func inputPage(_ *exchange, r *http.Request) error {
 	asked, page := r.URL.Query(), url.Values{}
 	if v := asked.Get("limit"); v != "" {
-		if n, err := strconv.Atoi(v); err != nil || n < 1 || n > maxInputPage {
-			return fault.Invalid("limit", "limit: expected a whole number of 1 to %d, got %q", maxInputPage, clip(v, maxShown))
+		if n, err := strconv.Atoi(v); err != nil || n < 1 || n > codec.MaxInputPage {
+			return fault.Invalid("limit", "limit: expected a whole number of 1 to %d, got %q", codec.MaxInputPage, clip(v, maxShown))
 		}
 		page.Set("page_size", v)
 	}

@@ -15,7 +15,7 @@ type importCommand struct {
 	Litellm importLitellm `cmd:"" help:"Convert LiteLLM's config.yaml to a configuration on standard output. Standard error says of each setting whether it is exact, left to be done (manual) or unsupported."`
 }
 
-// importFlags are those of each source.
+// importFlags are the flags of the import of any source.
 type importFlags struct {
 	File   string `arg:"" type:"existingfile" help:"The configuration to convert."`
 	DryRun bool   `help:"Print what becomes of each setting to standard output, and no configuration."`

@@ -283,7 +283,7 @@ func (t keyTable) params() iter.Seq2[keys.CreateParams, error] {
 	}
 }
 
-// foreignKey makes the params of a key that exists elsewhere those of one whose id is new.
+// foreignKey sets a new id in the params of a key that another gateway has issued.
 func foreignKey(params *keys.CreateParams) error {
 	drawn, _, err := keys.Draw(rand.Reader)
 	if err != nil {

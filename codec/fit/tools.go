@@ -123,7 +123,7 @@ func Loaded(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genw
 // Distinct returns the request with each name of a tool once, where the vendor refuses a second one. A tool that is
 // equal to one before it is left out and named; one that differs is refused, since the model could not tell which one it calls.
 func Distinct(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
-	if !rules.Names.Unique {
+	if !rules.Names.Unique || len(req.GetTools()) < 2 {
 		return req, nil
 	}
 	var repeated []int

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -197,9 +198,12 @@ func inputID(kind, response string, index int) string {
 // ItemID returns the identifier of an item that InputItems has returned.
 func ItemID(item *genwayv1.OpaquePart) string { return unquote(member.Value(item.GetJson(), "id")) }
 
-// EncodeStored implements codec.Storer.
-func (Codec) EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error) {
-	return resp.GetResponse().GetWire().GetJson(), nil
+// EncodeStored implements codec.Storer. A core that knows the contract alone sends no body.
+func (c Codec) EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error) {
+	if wire := resp.GetResponse().GetWire(); wire.GetProtocol() == protocol && len(wire.GetJson()) > 0 {
+		return wire.GetJson(), nil
+	}
+	return c.EncodeResponse(resp.GetResponse(), codec.Answer{})
 }
 
 // EncodeDeleted implements codec.Storer.

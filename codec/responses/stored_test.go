@@ -22,6 +22,13 @@ func TestStoredResponses(t *testing.T) {
 	if err != nil || string(member.Value(body, "store")) != "true" || string(member.Value(body, "completed_at")) != "107" {
 		t.Errorf("%v %s", err, body)
 	}
+	for _, wire := range []*genwayv1.WireMessage{nil, {Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte("{}")}} { // of a core that sends no body of the protocol
+		stored := codec.Shared(resp)
+		stored.Wire = wire
+		if got, err := c.EncodeStored(&genwayv1.GetResponseResponse{Response: stored}); err != nil || string(got) != string(body) {
+			t.Errorf("fetched %s, %v", got, err)
+		}
+	}
 	recorder := responses.NewRecorder(codec.Answer{})
 	events := codec.Events(resp, nil)
 	for _, ev := range events {

@@ -335,7 +335,7 @@ func (r *Record) Fork(begins func()) *Record {
 	return one
 }
 
-// Join adds a call that has returned. Of the facts that one call has, those of the call that is joined last stay.
+// Join adds the record of a call that has returned. Facts of single calls, such as headers, are those of the last call joined.
 func (r *Record) Join(one *Record) {
 	r.Calls += one.Calls
 	r.BodySent += one.BodySent

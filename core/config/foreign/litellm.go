@@ -361,7 +361,7 @@ func (l *litellm) wildcard(group, model string, at *node, upstream any) bool {
 	return false
 }
 
-// router are settings of the router, which stand in either of two places.
+// router returns a setting of the router, which may be in either of two places.
 func (l *litellm) router(key string) *node {
 	if n := l.root.get("router_settings", key); n != nil {
 		return n
@@ -478,7 +478,7 @@ func (l *litellm) addRoute(name string, targets, later []deployment, strategy ya
 	l.builder.route(name, targets, later, strategy...)
 }
 
-// ordered returns the deployments of a group that share its load, which are those of the lowest order, and the others
+// ordered splits the deployments of a group: those of the lowest order share its load, the others
 // in their order. LiteLLM never chooses one of weight 0, and where the first has a weight, none without.
 func (l *litellm) ordered(group string) (targets, later []deployment) {
 	list := slices.Clone(l.members[group])

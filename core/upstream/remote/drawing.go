@@ -285,7 +285,7 @@ func (s *drawnStream) drew(d *drawings, index int32, made []*genwayv1.FinishedIm
 	return nil
 }
 
-// send sends an event behind the one that opens the stream.
+// send sends an event, after the one that opens the stream.
 func (s *drawnStream) send(d *drawings, ev *genwayv1.StreamGenerateImageResponse) error {
 	if !s.started {
 		s.started = true
