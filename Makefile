@@ -63,6 +63,9 @@ GOVULNDB ?= https://vuln.go.dev
 # generic function, and an unwatched one of sync/atomic hides from the detector what it orders.
 CGO = $(shell $(GO) env CGO_ENABLED)
 RACE = $(if $(filter 1,$(CGO)),-race -gcflags=modernc.org/sqlite/lib=-race=false)
+# A program with the detector sleeps for a second when it ends, in case a goroutine that is left races. Tests
+# are some hundred programs, whose goroutines end before they do (goleak).
+export GORACE ?= atexit_sleep_ms=0
 define RACE_NOTICE
 if [ -z "$(RACE)" ]; then \
 	echo "WARNING: no C compiler (gcc or clang), so the tests run WITHOUT the race detector." >&2; \
