@@ -6,7 +6,7 @@
 //
 // Codecs are pure functions: bytes in, message out. Identifiers and times are
 // passed in. A codec keeps no state between calls but in its stream encoders
-// and decoders. Neither this package nor those below it import net/http, grpc or
+// and decoders, and in sessions. Neither this package nor those below it import net/http, grpc or
 // any package of ours but the contract.
 package codec
 

@@ -27,7 +27,6 @@ import (
 
 // Reasons of what cannot be done with a response.
 const (
-	ReasonResponseNotFound     = "RESPONSE_NOT_FOUND"
 	ReasonResponsesNotStored   = "RESPONSES_NOT_STORED"
 	ReasonConversationTooLarge = "CONVERSATION_TOO_LARGE"
 )
@@ -71,16 +70,9 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 // it is not there.
 func (c *conversation) refused(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && c.unknown != "" && f.Reason == fault.ReasonUnsupported && f.Param == "previous_response_id" {
-		return notContinued(c.unknown)
+		return responses.PreviousNotFound(c.unknown)
 	}
 	return err
-}
-
-// notContinued is the vendor's refusal of a request that continues a response that is not there.
-func notContinued(id string) error {
-	f := fault.New(fault.InvalidRequest, ReasonResponseNotFound, "Previous response with id '%s' not found.", id)
-	f.Param, f.NativeCode = "previous_response_id", "previous_response_not_found"
-	return f
 }
 
 // earlier returns the conversation that a request continues, the latest turn first, and the identifier of its last response. The
@@ -101,7 +93,7 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 		if missing.ID == id {
 			return id, nil, nil
 		}
-		return "", nil, notContinued(missing.ID)
+		return "", nil, responses.PreviousNotFound(missing.ID)
 	}
 	if errors.Is(err, items.ErrTooLong) {
 		f := fault.New(fault.TooLarge, ReasonConversationTooLarge, "previous_response_id: the conversation is too large to be continued; compact it")
@@ -269,7 +261,7 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 		err := do(ctx, record.Caller.KeyID)
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
 			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
-			return fault.New(fault.NotFound, ReasonResponseNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
+			return fault.New(fault.NotFound, responses.ReasonResponseNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
 		}
 		if _, ours := errors.AsType[*fault.Error](err); err != nil && !ours {
 			return unavailable(ctx, err)

@@ -38,6 +38,7 @@ type Edge struct {
 	batch     batchKeys
 	throttle  throttle
 	cors      *cors.Cors // nil for no origin
+	sockets   socketKeys
 }
 
 // New builds an edge in front of config.Core.
@@ -99,6 +100,12 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		x.certificate = certs.Names(r.TLS.VerifiedChains[0][0])
 	}
+	var opened *socket
+	defer func() { //nolint:contextcheck // the request is over once the connection is a WebSocket
+		if opened != nil {
+			opened.serve()
+		}
+	}()
 	defer e.finish(x, r, r.URL.Path)
 	defer x.recoverPanic(e.config.Logger)
 	r = withExchange(r, x)
@@ -107,8 +114,8 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 		x.fail(e.paths.notFound(r.URL))
 	case path.handle != nil && path.allows(r.Method):
 		path.handle(e, &x.w, r)
-	case isUpgrade(r) && path.endpoint.protocol.WebSocket:
-		x.fail(fault.New(fault.UpgradeRequired, fault.ReasonUpgradeRequired, "this server does not speak WebSocket; send the request as POST"))
+	case isUpgrade(r) && path.speaks():
+		opened = e.upgrade(path, x, r)
 	case !path.allows(r.Method):
 		x.w.Header().Set("Allow", path.allow())
 		x.fail(fault.New(fault.MethodNotAllowed, fault.ReasonMethod, "%s is not allowed on %s; allowed: %s", clip(r.Method, 16), path.name, path.allow()))
@@ -313,10 +320,6 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 		p.endpoint = e.callersEndpoint(r)
 	}
 	return p, true
-}
-
-func isUpgrade(r *http.Request) bool {
-	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
 // root answers the probe that some clients send before their first call.

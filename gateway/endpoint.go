@@ -94,26 +94,36 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		return
 	}
 	if x.operation.decode != nil {
-		x.claim = claim{bodies: e.edge.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
+		x.claim = e.edge.claimOf(x)
 		defer x.claim.end()
 		since := time.Now()
 		body, err := e.edge.readBody(x, r) //nolint:contextcheck // the request has it
 		x.record.awaited(since)
 		if err == nil {
-			x.body = body
-			x.message, err = x.operation.decode(x, e.protocol.Codec, &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)})
+			err = e.decode(x, r, body)
 		}
 		if err != nil {
 			x.fail(e.keyFirst(x, r, err))
 			return
 		}
-		r.Body = &decodedBody{x.message}
-		r.ContentLength = -1
 	} else {
 		// The runtime would read all of it, before the core has accepted the key and for as long as
 		// the caller likes.
 		r.Body = http.NoBody
 	}
+	e.forward(p, x, r)
+}
+
+// decode reads the body of a request into the message that the runtime sends.
+func (e *endpoint) decode(x *exchange, r *http.Request, body []byte) (err error) {
+	x.body = body
+	x.message, err = x.operation.decode(x, e.protocol.Codec, &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)})
+	r.Body, r.ContentLength = &decodedBody{x.message}, -1
+	return err
+}
+
+// forward has the runtime make the call, and write its answer.
+func (e *endpoint) forward(p path, x *exchange, r *http.Request) {
 	// The runtime would make metadata of these. A caller must not influence the call to the
 	// core by them.
 	r.Header, r.Host, r.RemoteAddr = nil, "", ""

@@ -46,6 +46,11 @@ type exchange struct {
 	// certificate has the names of the caller's TLS certificate; empty without one.
 	certificate []string
 
+	// asked is the message of a WebSocket that is answered, and socket the identifier of the request that has opened it; nil
+	// and empty for a request of HTTP.
+	asked  codec.SessionRequest
+	socket string
+
 	// operation is what the request asks for.
 	operation *operation
 	// message is the decoded request body, handed over by the marshaler.

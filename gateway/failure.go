@@ -39,7 +39,11 @@ func (x *exchange) fail(err error) {
 	if permanent(code, f.Kind) {
 		h.Set("X-Should-Retry", "false")
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if x.asked != nil {
+		body = x.failedMessage(&f)
+	} else {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	x.w.WriteHeader(code)
 	_, _ = x.w.Write(body)
 	x.w.finished = true

@@ -45,7 +45,9 @@ type core struct {
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
 	checks atomic.Int64                                 // calls of CheckAccess
 	asked  atomic.Pointer[transportv1.RequestExtension] // of the last stream
-	draw   func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
+	// streamed is the request of the last stream.
+	streamed atomic.Pointer[genwayv1.GenerateTextRequest]
+	draw     func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
 }
 
 func (c *core) note(ctx context.Context) error {
@@ -58,6 +60,12 @@ func (c *core) note(ctx context.Context) error {
 		}
 	}
 	return c.fail
+}
+
+func (c *core) setFail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = err
 }
 
 func (c *core) metadata() metadata.MD {
@@ -93,6 +101,7 @@ func (c *core) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReque
 
 func (c *core) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	c.asked.Store(req.GetWire().GetExtension())
+	c.streamed.Store(req)
 	if err := c.note(stream.Context()); err != nil {
 		return err
 	}

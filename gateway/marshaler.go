@@ -144,7 +144,7 @@ func decodeText(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.M
 	}
 	wire.Extension = &transportv1.RequestExtension{
 		Deferred: req.Statistics != nil, Statistics: req.Statistics,
-		AcceptsBatches: x.endpoint.protocol.Stream.Batches, AcceptsTranslatedBatches: x.endpoint.edge.remote,
+		AcceptsBatches: x.endpoint.protocol.Stream.Batches && x.asked == nil, AcceptsTranslatedBatches: x.endpoint.edge.remote,
 	}
 	req.Wire = wire
 	x.request, x.streamed = req, req.Stream

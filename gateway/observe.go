@@ -195,6 +195,9 @@ func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own
 	if x.clientID != "" {
 		line.Text("client_request_id", x.clientID)
 	}
+	if x.socket != "" {
+		line.Text("socket", x.socket)
+	}
 	if x.stream != nil {
 		line.Int("stream_events", x.record.events)
 		line.Int("heartbeats", x.record.heartbeats)

@@ -61,6 +61,9 @@ var errShutdown = errors.New("gateway: shutting down")
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
+	upgraded := newUpgraded()
+	defer upgraded.end()
+	requests = context.WithValue(requests, upgradedKey{}, upgraded)
 	server := &http.Server{
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      stuckWrite, // for net/http's own answers: see answering
@@ -98,6 +101,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		return err
 	case <-ctx.Done():
 	}
+	upgraded.close()
 	grace := cmp.Or(config.Grace, 20*time.Second)
 	// The last moments are for telling those who are cut.
 	timer := time.AfterFunc(grace, func() { cut(errShutdown) })
@@ -117,6 +121,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	if server.Shutdown(last) != nil {
 		err = errors.Join(err, server.Close())
 	}
+	upgraded.wait(last)
 	// Serve has nothing more to say than that it was closed.
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -160,7 +165,12 @@ func shutdownOr(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errShutdown) {
 		return err
 	}
-	f := fault.Wrap(err, fault.Unavailable, reasonShutdown, "the server is shutting down; try again")
+	return shuttingDown(err)
+}
+
+// shuttingDown is the failure of a request that the process does not serve to its end.
+func shuttingDown(cause error) *fault.Error {
+	f := fault.Wrap(cause, fault.Unavailable, reasonShutdown, "the server is shutting down; try again")
 	f.RetryAfter = time.Second
 	return f
 }

@@ -48,8 +48,9 @@ func bind(ctx context.Context, message proto.Message) (any, error) {
 	return &x.stream.body, nil
 }
 
-// streamState frames the events of one stream for its caller: as server-sent events, or as
-// one JSON array if the protocol streams arrays and the caller does not ask for events.
+// streamState frames the events of one stream for its caller: as server-sent events, as
+// one JSON array if the protocol streams arrays and the caller does not ask for events, or as the messages of a WebSocket, a
+// line each.
 type streamState struct {
 	x       *exchange
 	encoder codec.StreamEncoder
@@ -124,7 +125,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.frame(f)
 	}
 	switch {
-	case pings && len(frames) == 0:
+	case pings && len(frames) == 0 && s.x.asked == nil:
 		s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
 	case ends:
 		s.close()
@@ -236,7 +237,7 @@ func (s *streamState) reported(f *fault.Error) bool {
 
 // comment names late losses as writeLateLosses does, for callers who read comments of server-sent events.
 func (s *streamState) comment() {
-	if !s.x.endpoint.protocol.Stream.Comments || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
+	if !s.x.endpoint.protocol.Stream.Comments || s.x.asked != nil || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
 		return
 	}
 	if late := s.x.lost(); len(late) > 0 {
@@ -256,6 +257,11 @@ func (s *streamState) close() {
 }
 
 func (s *streamState) frame(f codec.Frame) {
+	if s.x.asked != nil {
+		s.buf.Write(lineOf(s.x.asked.Event(f)))
+		s.buf.WriteByte('\n')
+		return
+	}
 	if s.array {
 		if s.opened {
 			s.buf.WriteString(",\n")

@@ -60,9 +60,6 @@ type Protocol struct {
 	// and what one cites when asking the vendor about a call. Headers that name the
 	// gateway's account with the vendor, or what is left of its quota, are not among them.
 	AnswerHeaders []string
-	// WebSocket reports that clients try a WebSocket before they send a POST, and do the
-	// latter when the answer asks them to.
-	WebSocket bool
 	// FirstSteps are the first steps of paths, behind the version, that only clients of
 	// the protocol send, beside its own paths: an error for an unknown path below them is
 	// in the protocol's shape.

@@ -20,7 +20,6 @@ var responsesProtocol = Protocol{
 	Rates:         &openaiRates,
 	PassedHeaders: []string{"openai-beta"},
 	AnswerHeaders: openaiAnswers,
-	WebSocket:     true,             // Codex does
 	ListQuery:     "client_version", // Codex's
 	FirstSteps:    []string{"responses"},
 	Example:       `{"model":"{{Model}}","input":"Say hello."}`,

@@ -10,11 +10,6 @@ import (
 	"github.com/genway/genway/test/conformance/server"
 )
 
-// plain are the suite's tests that are plain HTTP. The others are of the WebSocket
-// transport, which Genway answers with 426.
-const plain = "basic-response,assistant-phase,response-output-phase-schema,streaming-response,system-prompt,tool-calling,image-input,multi-turn," +
-	"compact-response,compact-missing-model"
-
 // TestSuite runs the compliance suite of the folder OPENRESPONSES against the sandbox and
 // against the sandbox behind each kind of upstream. It copies the folder and installs what
 // the suite needs with npm.
@@ -39,7 +34,7 @@ func TestSuite(t *testing.T) {
 	for _, kind := range append(server.Kinds(), "sandbox") {
 		t.Run(kind, func(t *testing.T) {
 			g := ways.ByKind[kind]
-			in(t, "npx", "bun", "run", "bin/compliance-test.ts", "-u", g.URL()+"/v1", "-k", g.Keys["chat"], "-m", model, "-f", plain)
+			in(t, "npx", "bun", "run", "bin/compliance-test.ts", "-u", g.URL()+"/v1", "-k", g.Keys["chat"], "-m", model)
 		})
 	}
 }

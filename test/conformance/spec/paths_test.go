@@ -75,11 +75,11 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// TestWebSocketUpgrade: 426, on which a client falls back to POST at once.
+// TestWebSocketUpgrade: 426 for a version of the protocol that the server does not speak, on which a client falls back to POST at once.
 func TestWebSocketUpgrade(t *testing.T) {
 	t.Parallel()
 	a := send(t, "GET", "/v1/responses", chatHeaders().with("Connection", "Upgrade").with("Upgrade", "websocket").
-		with("Sec-Websocket-Version", "13").with("Sec-Websocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), nil)
+		with("Sec-Websocket-Version", "8").with("Sec-Websocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), nil)
 	check.Equal(t, "status", a.status, 426)
 	native(t, "response creation", a)
 }
