@@ -115,6 +115,7 @@ type handler func(*call) error
 var routes = map[string]handler{
 	"GET /{$}":                          home,
 	"POST /sign-out":                    signOut,
+	"GET /overview":                     showOverview,
 	"GET /requests":                     listRequests,
 	"GET /requests.csv":                 requestsCSV,
 	"GET /requests/live":                liveRequests,
@@ -159,6 +160,7 @@ var routes = map[string]handler{
 
 // navigation are the pages that each page links, in order. Key is what is typed after g.
 var navigation = []struct{ Path, Title, Key string }{
+	{"/overview", "Overview", "o"},
 	{"/requests", "Requests", "r"},
 	{"/xray", "X-ray", "x"},
 	{"/playground", "Playground", "y"},

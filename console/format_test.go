@@ -17,6 +17,11 @@ func TestFormats(t *testing.T) {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for n, want := range map[int64]string{-5: "-5", 0: "0", 9999: "9\u202f999", 10_000: "10.0 k", 999_999: "1000.0 k", 12_345_678: "12.3 M", 1<<63 - 1: "9223372.0 T"} {
+		if got := short(n); got != want {
+			t.Errorf("short(%d) = %s, want %s", n, got, want)
+		}
+	}
 	for figures, want := range map[[2]int64]string{{0, 5}: "–", {0, 0}: "–", {4, 5}: "+25.0 %", {4, 0}: "\u2212100.0 %", {4, 4}: "+0.0 %", {10, 99}: "+890.0 %", {10, 100}: "× 10", {1, 1<<63 - 1}: "× 9223372036854775808"} {
 		if got := change(figures[0], figures[1]); got != want {
 			t.Errorf("change(%d, %d) = %s, want %s", figures[0], figures[1], got, want)

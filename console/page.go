@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -170,7 +171,7 @@ var functions = template.FuncMap{
 	"fifth": func(most int64) int64 { return most / 5 * 4 },
 	"took":  took, "median": median, "ninetyFifth": ninetyFifth,
 	"line":    func(i int) int { return i + 1 },
-	"silent":  func(now time.Time, seen *timestamppb.Timestamp) bool { return now.Sub(seen.AsTime()) > silentAfter },
+	"silent":  silent,
 	"weighed": weighed,
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
 		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
@@ -238,6 +239,23 @@ func count(n int64) string {
 		out.WriteRune(d)
 	}
 	return sign + out.String()
+}
+
+// unit is a power of 1000.
+type unit struct {
+	of   int64
+	name string
+}
+
+var units = []unit{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+
+// short writes a figure of more than four digits by its first ones and a unit: 12.3 M.
+func short(n int64) string {
+	if n < 1e4 {
+		return count(n)
+	}
+	u := units[slices.IndexFunc(units, func(u unit) bool { return n >= u.of })]
+	return strconv.FormatFloat(float64(n)/float64(u.of), 'f', 1, 64) + " " + u.name
 }
 
 // percent writes a share of a whole; a dash where there is no whole.

@@ -36,6 +36,8 @@ type scripted struct {
 	typed string
 	// usage makes reports, if set.
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
+	// usageErr refuses reports, if set.
+	usageErr func(*adminv1.GetUsageRequest) error
 	// members are the configuration's, after one text.
 	members []*adminv1.ConfigurationMember
 	// yaml is the file, if set, which fixed cannot be written.
@@ -179,7 +181,28 @@ func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*admin
 	}}, nil
 }
 
+func (s *scripted) GetStatus(ctx context.Context, req *adminv1.GetStatusRequest) (*adminv1.GetStatusResponse, error) {
+	if s.text == "" {
+		return s.Service.GetStatus(ctx, req)
+	}
+	budget := func(used int64) *adminv1.LimitGauge {
+		return &adminv1.LimitGauge{Scope: "key", Limit: "budget", Period: adminv1.Period_PERIOD_DAY, Most: 1e9, Used: &used, ResetTime: timestamppb.Now()}
+	}
+	owners := budget(5e8)
+	owners.Scope, owners.SpentTime = "owner", timestamppb.Now()
+	return &adminv1.GetStatusResponse{
+		Upstreams: []*adminv1.Upstream{{Name: s.text}, {Name: "good", Healthy: true}, {Name: s.text, FailingChecks: true}}, ConfigurationProblem: s.text,
+		Nodes:   []*adminv1.Node{{Process: 1, Host: s.text, Version: s.text, SeenTime: timestamppb.Now(), Degraded: []string{s.text}}, {Process: 2, Version: "v2", SeenTime: timestamppb.Now()}},
+		Budgets: []*adminv1.BudgetUse{{KeyId: "key_1", KeyName: s.text, Owner: s.text, Gauge: budget(95e7)}, {KeyId: "key_2", Gauge: budget(6e8)}, {Owner: s.text, Gauge: owners}}, BudgetCount: 6,
+	}, nil
+}
+
 func (s *scripted) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
+	if s.usageErr != nil {
+		if err := s.usageErr(req); err != nil {
+			return nil, err
+		}
+	}
 	if s.usage != nil {
 		return &adminv1.GetUsageResponse{Rows: s.usage(req), Total: s.total, KeyNames: s.names()}, nil
 	}
@@ -197,7 +220,7 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/upstreams/try?upstream=sandbox", "/configuration", "/captures", "/nodes"}
+var scriptedPages = []string{"/overview", "/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/upstreams/try?upstream=sandbox", "/configuration", "/captures", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {

@@ -172,19 +172,31 @@ func showNodes(c *call) error {
 	if err != nil {
 		return err
 	}
-	p := nodesPage{Nodes: resp.GetNodes(), Now: c.console.config.Clock()}
+	now := c.console.config.Clock()
+	c.show(http.StatusOK, "nodes.html", "Nodes", nodesPage{Nodes: resp.GetNodes(), Differ: differ(resp.GetNodes(), now), Now: now})
+	return nil
+}
+
+// silent reports whether a node has ended, or does not reach the store.
+func silent(now time.Time, seen *timestamppb.Timestamp) bool {
+	return now.Sub(seen.AsTime()) > silentAfter
+}
+
+// differ reports whether nodes that are alive and have described themselves have different configurations or versions.
+func differ(nodes []*adminv1.Node, now time.Time) bool {
 	var first *adminv1.Node
-	for _, n := range p.Nodes {
-		if n.GetVersion() == "" || p.Now.Sub(n.GetSeenTime().AsTime()) > silentAfter {
-			continue // it has not described itself, or has ended
+	for _, n := range nodes {
+		if n.GetVersion() == "" || silent(now, n.GetSeenTime()) {
+			continue
 		}
 		if first == nil {
 			first = n
 		}
-		p.Differ = p.Differ || n.GetConfigurationHash() != first.GetConfigurationHash() || n.GetVersion() != first.GetVersion()
+		if n.GetConfigurationHash() != first.GetConfigurationHash() || n.GetVersion() != first.GetVersion() {
+			return true
+		}
 	}
-	c.show(http.StatusOK, "nodes.html", "Nodes", p)
-	return nil
+	return false
 }
 
 // tryPage asks an upstream for one small answer.

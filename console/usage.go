@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/genway/genway/console/chart"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -41,31 +39,28 @@ type usagePage struct {
 	Value, Heading string
 	Rows           []usageRow
 	Total, Past    *adminv1.UsageRow
-	// FirstEvents and FirstEventsPast sum all rows of a period.
-	FirstEvents, FirstEventsPast *adminv1.FirstEvents
 	// Since, Last, Other and OtherLast are the first and last days of both periods; With is what was
 	// chosen of the other, if it was.
 	Since, Last, Other, OtherLast, With string
 	// More is how many rows there are beyond those that are shown.
 	More int64
 	Unit string
-	// Chart is what each step cost or, where nothing had a price, its requests; ChartTitle says which.
-	Chart      template.HTML
-	ChartTitle string
-	Steps      []usageRow
-	CSV        string
+	// Chart is what each step cost or, where nothing had a price, its requests.
+	Chart stack
+	Steps []usageRow
+	CSV   string
 }
 
 // usage asks for a report.
-func (c *call) usage(since, until time.Time, by adminv1.Dimension) ([]*adminv1.UsageRow, error) {
-	resp, err := c.totalled(since, until, by)
+func (c *call) usage(since, until time.Time, by ...adminv1.Dimension) ([]*adminv1.UsageRow, error) {
+	resp, err := c.totalled(since, until, by...)
 	return resp.GetRows(), err
 }
 
 // totalled asks for a report and for what its rows are together.
-func (c *call) totalled(since, until time.Time, by adminv1.Dimension) (*adminv1.GetUsageResponse, error) {
+func (c *call) totalled(since, until time.Time, by ...adminv1.Dimension) (*adminv1.GetUsageResponse, error) {
 	return c.admin.GetUsage(c.ctx, &adminv1.GetUsageRequest{
-		By: []adminv1.Dimension{by}, Since: timestamppb.New(since), Until: timestamppb.New(until),
+		By: by, Since: timestamppb.New(since), Until: timestamppb.New(until),
 	})
 }
 
@@ -82,22 +77,20 @@ func showUsage(c *call) error {
 		return err
 	}
 	rows := report.rows
-	steps, err := c.usage(q.since, q.until, q.step())
+	by := usageBy[q.by]
+	steps, err := c.steps(q)
 	if err != nil {
 		return err
 	}
-	by := usageBy[q.by]
 	p := usagePage{
-		Value: by.value, Heading: by.title, Rows: rows, Total: &adminv1.UsageRow{}, Past: &adminv1.UsageRow{}, FirstEvents: report.firstEvents, FirstEventsPast: report.firstEventsPast, CSV: q.link("/usage.csv", by.value),
+		Value: by.value, Heading: by.title, Rows: rows, Total: &adminv1.UsageRow{FirstEvents: report.firstEvents}, Past: &adminv1.UsageRow{FirstEvents: report.firstEventsPast}, CSV: q.link("/usage.csv", by.value),
 		Since: q.since.Format(time.DateOnly), Last: q.until.Add(-day).Format(time.DateOnly),
 		Other: q.other.Format(time.DateOnly), OtherLast: q.other.Add(q.until.Sub(q.since) - day).Format(time.DateOnly), With: q.chosen.Get("with"),
 	}
 	for i, b := range usageBy {
 		p.By = append(p.By, choice{b.value, b.title, q.link("", b.value), i == q.by})
 	}
-	for i, t := range usagePeriods {
-		p.Periods = append(p.Periods, choice{t.value, t.title, "?" + url.Values{"by": {by.value}, "period": {t.value}}.Encode(), i == q.period})
-	}
+	p.Periods = q.periods()
 	for _, r := range rows {
 		add(p.Total, r.UsageRow)
 		add(p.Past, r.Before)
@@ -105,7 +98,13 @@ func showUsage(c *call) error {
 	if p.More = int64(max(0, len(rows)-maxUsageRows)); p.More > 0 {
 		p.Rows = rows[:maxUsageRows]
 	}
-	p.draw(q, steps)
+	p.Unit, p.Chart = steps.unit, steps.stack("Requests", (*adminv1.UsageRow).GetRequests, count)
+	if p.Total.GetCostNanoDollars() > 0 {
+		p.Chart = steps.stack("Cost", (*adminv1.UsageRow).GetCostNanoDollars, money)
+	}
+	for i, name := range steps.names {
+		p.Steps = append(p.Steps, usageRow{Name: name, UsageRow: steps.sums[i]})
+	}
 	c.show(200, "usage.html", "Usage", p)
 	return nil
 }
@@ -194,41 +193,6 @@ func add(to, r *adminv1.UsageRow) {
 	to.Unpriced += r.GetUnpriced()
 }
 
-// draw draws what each day or hour cost, or its requests where nothing had a price.
-func (p *usagePage) draw(q usageQuery, rows []*adminv1.UsageRow) {
-	unit, every, layout := "day", day, time.DateOnly
-	if q.step() == adminv1.Dimension_DIMENSION_HOUR {
-		unit, every, layout = "hour", time.Hour, hourLayout
-	}
-	of := map[string]*adminv1.UsageRow{}
-	priced := false
-	for _, r := range rows {
-		of[r.GetValues()[0]] = r
-		priced = priced || r.GetCostNanoDollars() > 0
-	}
-	bars := chart.Bars{Title: "Requests, by " + unit, Format: func(v float64) string { return count(int64(v)) }}
-	if priced {
-		bars.Title, bars.Format = "Cost, by "+unit, func(v float64) string { return money(int64(v)) }
-	}
-	bars.Description = "A bar for each " + unit + " of UTC from " + q.since.Format(time.DateOnly) + ". The table below the chart has the same figures."
-	for at := q.since; at.Before(q.until); at = at.Add(every) {
-		name := at.Format(layout)
-		r := of[name]
-		if r == nil {
-			r = &adminv1.UsageRow{}
-		}
-		p.Steps = append(p.Steps, usageRow{Name: name, UsageRow: r})
-		bars.Labels = append(bars.Labels, name[5:])
-		if priced {
-			bars.Values = append(bars.Values, float64(r.GetCostNanoDollars()))
-		} else {
-			bars.Values = append(bars.Values, float64(r.GetRequests()))
-		}
-	}
-	p.Unit, p.ChartTitle = unit, bars.Title
-	p.Chart = template.HTML(bars.SVG()) //nolint:gosec // package chart escapes its texts
-}
-
 // usageBy are the dimensions of the usage page.
 var usageBy = []struct {
 	value, title string
@@ -279,12 +243,24 @@ func (q usageQuery) timed() bool {
 // days is how many days the period has.
 func (q usageQuery) days() int { return int(q.until.Sub(q.since) / day) }
 
+// dimension is what the rows are of.
+func (q usageQuery) dimension() adminv1.Dimension { return usageBy[q.by].dimension }
+
 // step is what the chart has a bar for.
 func (q usageQuery) step() adminv1.Dimension {
 	if q.days() == 1 || usageBy[q.by].value == "hour" && q.days() <= hourlyDays {
 		return adminv1.Dimension_DIMENSION_HOUR
 	}
 	return adminv1.Dimension_DIMENSION_DAY
+}
+
+// periods are the page for other periods.
+func (q usageQuery) periods() []choice {
+	var list []choice
+	for i, t := range usagePeriods {
+		list = append(list, choice{t.value, t.title, "?" + url.Values{"by": {usageBy[q.by].value}, "period": {t.value}}.Encode(), i == q.period})
+	}
+	return list
 }
 
 // link is the page by something else.

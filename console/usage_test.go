@@ -5,10 +5,12 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/genway/genway/codec/fault"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
@@ -197,6 +199,58 @@ func TestAbsurdPeriods(t *testing.T) {
 	}
 }
 
+// The overview says what is wrong, stacks what was used by the chosen dimension, and lists the fullest budgets. A dimension
+// of more values than shades has the rest in one part.
+func TestOverview(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	if page := f.get(t, session, "/overview").body; !strings.Contains(page, "No problem is known.") || !strings.Contains(page, "No budgets.") {
+		t.Error(page)
+	}
+	f.scripted.text = "down<b>"
+	f.scripted.usage = func(req *adminv1.GetUsageRequest) []*adminv1.UsageRow {
+		if len(req.GetBy()) < 2 {
+			return []*adminv1.UsageRow{used("2026-02-01", 5, 9e9)}
+		}
+		rows := []*adminv1.UsageRow{{Values: []string{"2026-03-02", "none-failed"}, Requests: 100, CostNanoDollars: 1e9}}
+		for i := range 9 {
+			rows = append(rows, &adminv1.UsageRow{Values: []string{"2026-03-03", "m" + strconv.Itoa(i)}, Requests: int64(i + 1), Failed: 1, CostNanoDollars: int64(i+1) * 1e9})
+		}
+		return rows
+	}
+	page := f.get(t, session, "/overview?by=upstream&from=2026-03-02&to=2026-03-04").body
+	for _, text := range []string{
+		"configuration is not in force: down&lt;b&gt;", "Upstream down&lt;b&gt; is not called after failures.", "is degraded: down&lt;b&gt;.", "Nodes differ", "at least 90 % is spent: 1.",
+		`<dd>145<small>before: 5</small></dd>`, `<dd>$46.00<small>before: $9.00</small></dd>`, `<dd>6.2 %<small>`,
+		`<title>Requests, by day and upstream</title>`, `<title>03-02, none-failed: 100</title>`, `<title>03-03, m8: $9.00</title>`, `<title>03-03, others: 12</title>`, `others <small>12</small>`,
+		`<a href="/keys/key_1">down&lt;b&gt;</a> <small>key</small>`, `$0.9500 of $1.00 a day`, `<a href="/requests?owner=down%3Cb%3E">down&lt;b&gt;</a> <small>owner</small>`, `3 more are on the pages of their keys`,
+		`href="/usage?by=upstream&amp;from=2026-03-02&amp;to=2026-03-04"`,
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("there is no %s in %s", text, page)
+		}
+	}
+}
+
+// A report by too many values is drawn without parts.
+func TestStepsOfTooManyValues(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	f.scripted.usageErr = func(req *adminv1.GetUsageRequest) error {
+		if len(req.GetBy()) > 1 {
+			return fault.Invalid("by", "by: the report has too many rows")
+		}
+		return nil
+	}
+	f.script(map[string][]*adminv1.UsageRow{"DIMENSION_OWNER 2026-03-02": {used("a", 4, 7e9)}, "DIMENSION_DAY 2026-03-02": {used("2026-03-03", 4, 7e9)}})
+	for _, path := range []string{"/usage?by=owner&", "/overview?by=owner&"} {
+		got := f.get(t, session, path+"from=2026-03-02&to=2026-03-04")
+		if got.code != http.StatusOK || !strings.Contains(got.body, `<title>03-03: $7.00</title>`) || strings.Contains(got.body, `class="legend"`) {
+			t.Errorf("%s: %d, %s", path, got.code, got.body)
+		}
+	}
+}
+
 // Case X71: no page asks the Admin service for more than three things.
 func TestCallsOfPages(t *testing.T) {
 	f := openScripted(t)
@@ -205,7 +259,7 @@ func TestCallsOfPages(t *testing.T) {
 	id := f.get(t, session, "/keys").body
 	id = id[strings.Index(id, `href="/keys/key_`)+len(`href="/keys/`):]
 	id = id[:strings.IndexByte(id, '"')]
-	for _, path := range append([]string{"/usage", "/usage?by=day", "/usage?by=hour&period=1d", "/usage.csv", "/requests.csv", "/keys", "/keys/" + id, "/keys/new", "/audit", "/sessions", "/connect"}, scriptedPages...) {
+	for _, path := range append([]string{"/overview", "/overview?by=owner&period=30d", "/usage", "/usage?by=day", "/usage?by=hour&period=1d", "/usage.csv", "/requests.csv", "/keys", "/keys/" + id, "/keys/new", "/audit", "/sessions", "/connect"}, scriptedPages...) {
 		before := f.calls.Load()
 		got := f.get(t, session, path)
 		if n := f.calls.Load() - before; n > 3 || got.code >= 500 {

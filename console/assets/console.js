@@ -62,3 +62,6 @@ follow(document.getElementById("tail"), document.getElementById("requests"));
 play(document.getElementById("playground"));
 tools(document.getElementById("playground"));
 configure(document.getElementById("configure"));
+
+// Where the navigation is wider than the screen, the page that is open is in sight.
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

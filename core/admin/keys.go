@@ -505,8 +505,7 @@ func (s *Service) budget(ctx context.Context, m *adminv1.LimitGauge, g limit.Gau
 	if g.Scope == limit.Owner {
 		keyID, owner = "", g.ID
 	}
-	start, end := g.Period.Start(now), g.Period.End(now)
-	spends, err := s.config.Usage.Spent(ctx, start, keyID, owner)
+	spends, err := s.config.Usage.Spent(ctx, g.Period.Start(now), keyID, owner)
 	if err != nil {
 		return err
 	}
@@ -514,6 +513,13 @@ func (s *Service) budget(ctx context.Context, m *adminv1.LimitGauge, g limit.Gau
 	for _, s := range spends {
 		spent = amount.Sum(spent, s.Cost)
 	}
+	spend(m, g, spent, now)
+	return nil
+}
+
+// spend fills in a budget of which so much is spent.
+func spend(m *adminv1.LimitGauge, g limit.Gauge, spent int64, now time.Time) {
+	start, end := g.Period.Start(now), g.Period.End(now)
 	m.Period, m.Used, m.ResetTime = inverse(periods, g.Period), &spent, timestamppb.New(end)
 	if spent > 0 && spent < g.Most {
 		// It is an estimate: a float64 does, and holds what an int64 does not.
@@ -521,5 +527,4 @@ func (s *Service) budget(ctx context.Context, m *adminv1.LimitGauge, g limit.Gau
 			m.SpentTime = timestamppb.New(start.Add(time.Duration(lasts)))
 		}
 	}
-	return nil
 }

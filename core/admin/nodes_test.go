@@ -107,6 +107,24 @@ func TestGetLimits(t *testing.T) {
 			}
 		}
 	}
+	// The status has the same budgets, each once, the fullest first, and none of a key that has ended.
+	create(keys.Settings{Name: "also", Owner: "team"})
+	if _, err := f.keys.Revoke(t.Context(), create(keys.Settings{Name: "ended", Policy: keys.Policy{Limits: limits}})); err != nil {
+		t.Fatal(err)
+	}
+	state, err := f.GetStatus(showing(t, f.root), &adminv1.GetStatusRequest{})
+	if err != nil || state.GetBudgetCount() != 3 || len(state.GetBudgets()) != 3 {
+		t.Fatalf("%v, %v", state, err)
+	}
+	for i, w := range []struct {
+		key, name, scope string
+		used, most       int64
+	}{{id, "held", "key", 7, 9}, {"", "", "owner", 14, 50}, {id, "held", "key", 7, math.MaxInt32}} {
+		b := state.GetBudgets()[i]
+		if g := b.GetGauge(); b.GetKeyId() != w.key || b.GetKeyName() != w.name || b.GetOwner() != "team" || g.GetScope() != w.scope || g.GetUsed() != w.used || g.GetMost() != w.most || g.GetResetTime() == nil {
+			t.Errorf("budget %d: %v, want %v", i, b, w)
+		}
+	}
 	if resp, err := f.GetLimits(showing(t, f.root), &adminv1.GetLimitsRequest{Key: free}); err != nil || len(resp.GetGauges()) != 0 {
 		t.Errorf("a key without limits: %v, %v", resp, err)
 	}
@@ -127,7 +145,8 @@ func TestNodesAndLimitsOfAStranger(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"without a key": t.Context(), "by a key of chat": showing(t, other)} {
 		_, one := f.ListNodes(ctx, &adminv1.ListNodesRequest{})
 		_, two := f.GetLimits(ctx, &adminv1.GetLimitsRequest{Key: key.ID}) // its own
-		for _, err := range []error{one, two} {
+		_, three := f.GetStatus(ctx, &adminv1.GetStatusRequest{})
+		for _, err := range []error{one, two, three} {
 			if code := status.Code(err); code != codes.PermissionDenied && code != codes.Unauthenticated {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -207,11 +207,33 @@ func (l *Limiter) Gauges(ctx context.Context, who Who) ([]Gauge, error) {
 				gauges = append(gauges, Gauge{Scope: s.Scope, ID: s.ID, Metric: Metric(m), Most: most, Used: use[m], Known: known})
 			}
 		}
-		for p, most := range s.Budgets {
-			if most > 0 {
-				gauges = append(gauges, Gauge{Scope: s.Scope, ID: s.ID, Metric: Money, Period: Periods[p], Most: most})
-			}
-		}
+		gauges = append(gauges, s.gauges()...)
 	}
 	return gauges, nil
+}
+
+// Budgets returns the budgets of a key and of its owner, without what is spent of them. A nil Limiter has none.
+func (l *Limiter) Budgets(who Who) []Gauge {
+	if l == nil {
+		return nil
+	}
+	who.Model = ""
+	var claim Claim
+	l.rules.Load().subjects(&claim, who)
+	var gauges []Gauge
+	for i := range claim.Subjects {
+		gauges = append(gauges, claim.Subjects[i].gauges()...)
+	}
+	return gauges
+}
+
+// gauges are the budgets of a subject.
+func (s *Subject) gauges() []Gauge {
+	var gauges []Gauge
+	for p, budget := range s.Budgets {
+		if budget > 0 {
+			gauges = append(gauges, Gauge{Scope: s.Scope, ID: s.ID, Metric: Money, Period: Periods[p], Most: budget})
+		}
+	}
+	return gauges
 }

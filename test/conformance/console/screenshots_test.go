@@ -59,8 +59,8 @@ func TestScreenshots(t *testing.T) {
 	b.open(s.console+"/sign-in", "#sign-in")
 	b.open(s.anotherLink(t), "header nav")
 	b.do("choose a theme", themed("light"), chromedp.EmulateViewport(1280, 800))
-	b.open(s.console+"/requests", "#requests tbody a")
-	b.shot("requests")
+	b.open(s.console+"/overview", "figure svg")
+	b.shot("overview")
 	b.open(s.console+"/requests?upstream=azure&outcome=ok&period=all", "#requests tbody a")
 	b.click("#requests tbody a", there("svg.waterfall"))
 	b.shot("request")
@@ -74,7 +74,7 @@ func TestScreenshots(t *testing.T) {
 	b.do("choose a theme", themed("dark"), chromedp.EmulateViewport(400, 800))
 	b.open(s.console+"/requests", "#requests tbody a")
 	b.shot("requests-narrow")
-	for _, name := range []string{"requests", "request", "xray", "usage", "requests-narrow"} {
+	for _, name := range []string{"overview", "request", "xray", "usage", "requests-narrow"} {
 		info, err := os.Stat(filepath.Join(dir, name+".png"))
 		if err != nil || info.Size() > maxPicture {
 			t.Errorf("%s is of %d bytes, at most %d are good: %v", name, info.Size(), maxPicture, err)

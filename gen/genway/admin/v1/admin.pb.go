@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xe5\x14\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xb9\x15\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -58,6 +58,7 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\x13ReloadConfiguration\x12+.genway.admin.v1.ReloadConfigurationRequest\x1a,.genway.admin.v1.ReloadConfigurationResponse\x12m\n" +
 	"\x12WriteConfiguration\x12*.genway.admin.v1.WriteConfigurationRequest\x1a+.genway.admin.v1.WriteConfigurationResponse\x12R\n" +
 	"\tListNodes\x12!.genway.admin.v1.ListNodesRequest\x1a\".genway.admin.v1.ListNodesResponse\x12R\n" +
+	"\tGetStatus\x12!.genway.admin.v1.GetStatusRequest\x1a\".genway.admin.v1.GetStatusResponse\x12R\n" +
 	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\x12U\n" +
 	"\n" +
 	"GetCapture\x12\".genway.admin.v1.GetCaptureRequest\x1a#.genway.admin.v1.GetCaptureResponse\x12a\n" +
@@ -92,39 +93,41 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*ReloadConfigurationRequest)(nil),  // 22: genway.admin.v1.ReloadConfigurationRequest
 	(*WriteConfigurationRequest)(nil),   // 23: genway.admin.v1.WriteConfigurationRequest
 	(*ListNodesRequest)(nil),            // 24: genway.admin.v1.ListNodesRequest
-	(*GetLimitsRequest)(nil),            // 25: genway.admin.v1.GetLimitsRequest
-	(*GetCaptureRequest)(nil),           // 26: genway.admin.v1.GetCaptureRequest
-	(*DeleteCapturesRequest)(nil),       // 27: genway.admin.v1.DeleteCapturesRequest
-	(*ListCaptureRulesRequest)(nil),     // 28: genway.admin.v1.ListCaptureRulesRequest
-	(*CreateKeyResponse)(nil),           // 29: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),              // 30: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),            // 31: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),           // 32: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),           // 33: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),           // 34: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),          // 35: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil),    // 36: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),         // 37: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),            // 38: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),       // 39: genway.admin.v1.CreateSessionResponse
-	(*GetSessionResponse)(nil),          // 40: genway.admin.v1.GetSessionResponse
-	(*EndSessionResponse)(nil),          // 41: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),        // 42: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),          // 43: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),       // 44: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),             // 45: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),       // 46: genway.admin.v1.ListUpstreamsResponse
-	(*TryUpstreamResponse)(nil),         // 47: genway.admin.v1.TryUpstreamResponse
-	(*ListRoutesResponse)(nil),          // 48: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil),    // 49: genway.admin.v1.GetConfigurationResponse
-	(*CheckConfigurationResponse)(nil),  // 50: genway.admin.v1.CheckConfigurationResponse
-	(*ReloadConfigurationResponse)(nil), // 51: genway.admin.v1.ReloadConfigurationResponse
-	(*WriteConfigurationResponse)(nil),  // 52: genway.admin.v1.WriteConfigurationResponse
-	(*ListNodesResponse)(nil),           // 53: genway.admin.v1.ListNodesResponse
-	(*GetLimitsResponse)(nil),           // 54: genway.admin.v1.GetLimitsResponse
-	(*GetCaptureResponse)(nil),          // 55: genway.admin.v1.GetCaptureResponse
-	(*DeleteCapturesResponse)(nil),      // 56: genway.admin.v1.DeleteCapturesResponse
-	(*ListCaptureRulesResponse)(nil),    // 57: genway.admin.v1.ListCaptureRulesResponse
+	(*GetStatusRequest)(nil),            // 25: genway.admin.v1.GetStatusRequest
+	(*GetLimitsRequest)(nil),            // 26: genway.admin.v1.GetLimitsRequest
+	(*GetCaptureRequest)(nil),           // 27: genway.admin.v1.GetCaptureRequest
+	(*DeleteCapturesRequest)(nil),       // 28: genway.admin.v1.DeleteCapturesRequest
+	(*ListCaptureRulesRequest)(nil),     // 29: genway.admin.v1.ListCaptureRulesRequest
+	(*CreateKeyResponse)(nil),           // 30: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),              // 31: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),            // 32: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),           // 33: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),           // 34: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),           // 35: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),          // 36: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil),    // 37: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),         // 38: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),            // 39: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),       // 40: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),          // 41: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),          // 42: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),        // 43: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),          // 44: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),       // 45: genway.admin.v1.WatchRequestsResponse
+	(*ExplainResponse)(nil),             // 46: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),       // 47: genway.admin.v1.ListUpstreamsResponse
+	(*TryUpstreamResponse)(nil),         // 48: genway.admin.v1.TryUpstreamResponse
+	(*ListRoutesResponse)(nil),          // 49: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil),    // 50: genway.admin.v1.GetConfigurationResponse
+	(*CheckConfigurationResponse)(nil),  // 51: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationResponse)(nil), // 52: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationResponse)(nil),  // 53: genway.admin.v1.WriteConfigurationResponse
+	(*ListNodesResponse)(nil),           // 54: genway.admin.v1.ListNodesResponse
+	(*GetStatusResponse)(nil),           // 55: genway.admin.v1.GetStatusResponse
+	(*GetLimitsResponse)(nil),           // 56: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureResponse)(nil),          // 57: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesResponse)(nil),      // 58: genway.admin.v1.DeleteCapturesResponse
+	(*ListCaptureRulesResponse)(nil),    // 59: genway.admin.v1.ListCaptureRulesResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -152,41 +155,43 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	22, // 22: genway.admin.v1.Admin.ReloadConfiguration:input_type -> genway.admin.v1.ReloadConfigurationRequest
 	23, // 23: genway.admin.v1.Admin.WriteConfiguration:input_type -> genway.admin.v1.WriteConfigurationRequest
 	24, // 24: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
-	25, // 25: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
-	26, // 26: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
-	27, // 27: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
-	28, // 28: genway.admin.v1.Admin.ListCaptureRules:input_type -> genway.admin.v1.ListCaptureRulesRequest
-	29, // 29: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	30, // 30: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	31, // 31: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	32, // 32: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	33, // 33: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	34, // 34: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	35, // 35: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	36, // 36: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	37, // 37: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	38, // 38: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	39, // 39: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	40, // 40: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
-	41, // 41: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	42, // 42: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	43, // 43: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	44, // 44: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	45, // 45: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	46, // 46: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	47, // 47: genway.admin.v1.Admin.TryUpstream:output_type -> genway.admin.v1.TryUpstreamResponse
-	48, // 48: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	49, // 49: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	50, // 50: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
-	51, // 51: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
-	52, // 52: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
-	53, // 53: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	54, // 54: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	55, // 55: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
-	56, // 56: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
-	57, // 57: genway.admin.v1.Admin.ListCaptureRules:output_type -> genway.admin.v1.ListCaptureRulesResponse
-	29, // [29:58] is the sub-list for method output_type
-	0,  // [0:29] is the sub-list for method input_type
+	25, // 25: genway.admin.v1.Admin.GetStatus:input_type -> genway.admin.v1.GetStatusRequest
+	26, // 26: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
+	27, // 27: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
+	28, // 28: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
+	29, // 29: genway.admin.v1.Admin.ListCaptureRules:input_type -> genway.admin.v1.ListCaptureRulesRequest
+	30, // 30: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	31, // 31: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	32, // 32: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	33, // 33: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	34, // 34: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	35, // 35: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	36, // 36: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	37, // 37: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	38, // 38: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	39, // 39: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	40, // 40: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	41, // 41: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	42, // 42: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	43, // 43: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	44, // 44: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	45, // 45: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	46, // 46: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	47, // 47: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	48, // 48: genway.admin.v1.Admin.TryUpstream:output_type -> genway.admin.v1.TryUpstreamResponse
+	49, // 49: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	50, // 50: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	51, // 51: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
+	52, // 52: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
+	53, // 53: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
+	54, // 54: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	55, // 55: genway.admin.v1.Admin.GetStatus:output_type -> genway.admin.v1.GetStatusResponse
+	56, // 56: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	57, // 57: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
+	58, // 58: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
+	59, // 59: genway.admin.v1.Admin.ListCaptureRules:output_type -> genway.admin.v1.ListCaptureRulesResponse
+	30, // [30:60] is the sub-list for method output_type
+	0,  // [0:30] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -203,6 +208,7 @@ func file_genway_admin_v1_admin_proto_init() {
 	file_genway_admin_v1_key_proto_init()
 	file_genway_admin_v1_request_proto_init()
 	file_genway_admin_v1_session_proto_init()
+	file_genway_admin_v1_status_proto_init()
 	file_genway_admin_v1_topology_proto_init()
 	file_genway_admin_v1_usage_proto_init()
 	type x struct{}

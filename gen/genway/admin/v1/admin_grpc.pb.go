@@ -46,6 +46,7 @@ const (
 	Admin_ReloadConfiguration_FullMethodName = "/genway.admin.v1.Admin/ReloadConfiguration"
 	Admin_WriteConfiguration_FullMethodName  = "/genway.admin.v1.Admin/WriteConfiguration"
 	Admin_ListNodes_FullMethodName           = "/genway.admin.v1.Admin/ListNodes"
+	Admin_GetStatus_FullMethodName           = "/genway.admin.v1.Admin/GetStatus"
 	Admin_GetLimits_FullMethodName           = "/genway.admin.v1.Admin/GetLimits"
 	Admin_GetCapture_FullMethodName          = "/genway.admin.v1.Admin/GetCapture"
 	Admin_DeleteCaptures_FullMethodName      = "/genway.admin.v1.Admin/DeleteCaptures"
@@ -142,6 +143,8 @@ type AdminClient interface {
 	WriteConfiguration(ctx context.Context, in *WriteConfigurationRequest, opts ...grpc.CallOption) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
+	// GetStatus says how things stand now: upstreams, cores, the configuration, and the budgets of which most is spent.
+	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// GetLimits says where a key stands with its limits.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 	// GetCapture gives the captured bodies of a request (CAPTURE_NOT_FOUND). The key shown must have
@@ -424,6 +427,16 @@ func (c *adminClient) ListNodes(ctx context.Context, in *ListNodesRequest, opts 
 	return out, nil
 }
 
+func (c *adminClient) GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStatusResponse)
+	err := c.cc.Invoke(ctx, Admin_GetStatus_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLimitsResponse)
@@ -554,6 +567,8 @@ type AdminServer interface {
 	WriteConfiguration(context.Context, *WriteConfigurationRequest) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
+	// GetStatus says how things stand now: upstreams, cores, the configuration, and the budgets of which most is spent.
+	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// GetLimits says where a key stands with its limits.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	// GetCapture gives the captured bodies of a request (CAPTURE_NOT_FOUND). The key shown must have
@@ -651,6 +666,9 @@ func (UnimplementedAdminServer) WriteConfiguration(context.Context, *WriteConfig
 }
 func (UnimplementedAdminServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedAdminServer) GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStatus not implemented")
 }
 func (UnimplementedAdminServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
@@ -1128,6 +1146,24 @@ func _Admin_ListNodes_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_GetStatus_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStatusRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetStatus(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetStatus_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetStatus(ctx, req.(*GetStatusRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Admin_GetLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLimitsRequest)
 	if err := dec(in); err != nil {
@@ -1302,6 +1338,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListNodes",
 			Handler:    _Admin_ListNodes_Handler,
+		},
+		{
+			MethodName: "GetStatus",
+			Handler:    _Admin_GetStatus_Handler,
 		},
 		{
 			MethodName: "GetLimits",
