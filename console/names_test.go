@@ -30,6 +30,30 @@ func TestStagesOfRequest(t *testing.T) {
 	}
 }
 
+// What is searched for is a chip each, whose link is the search without it; fields are completed from the rows that are shown.
+func TestChips(t *testing.T) {
+	f := openScripted(t)
+	f.scripted.text, f.scripted.name = "key_x", "nightly"
+	session := f.signIn(t, f.root)
+	page := f.get(t, session, "/requests?key=key_x&owner=1&outcome=ok&outcome=failed&lost=1&unknown=1").body
+	for _, want := range []string{
+		`href="/requests?lost=1&amp;outcome=ok&amp;outcome=failed&amp;owner=1" aria-label="Without Key id: nightly">`, `href="/requests?key=key_x&amp;lost=1&amp;outcome=ok&amp;outcome=failed" aria-label="Without Owner: 1">`,
+		`href="/requests?key=key_x&amp;lost=1&amp;outcome=ok&amp;owner=1" aria-label="Without Outcome: failed">`, `aria-label="Without Dropped parameters">`, `<a href="/requests">All requests</a>`,
+		`<datalist id="known-key"><option value="key_x">nightly</option></datalist>`, `name="upstream" value="" list="known-upstream"`,
+		`<td title="key_x">key_x</td>`, // its upstream
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %s in %s", want, page)
+		}
+	}
+	if strings.Contains(page, "unknown=") {
+		t.Error("a member that is not known is in a link")
+	}
+	if page := f.get(t, session, "/requests").body; strings.Contains(page, `class="chips"`) {
+		t.Error("a search for nothing has chips")
+	}
+}
+
 // V20: lists have the names of keys, and CSVs the ids with the names behind all else.
 func TestKeyNames(t *testing.T) {
 	f := openScripted(t)
@@ -39,7 +63,7 @@ func TestKeyNames(t *testing.T) {
 	}
 	session := f.signIn(t, f.root)
 	for path, want := range map[string]string{
-		"/requests": "<td>=nightly &lt;b&gt;</td>", "/requests/1-2": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <code>key_x</code>`,
+		"/requests": ">=nightly &lt;b&gt;</td>", "/requests/1-2": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <code>key_x</code>`,
 		"/usage?by=key": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <small>key_x</small>`,
 	} {
 		if got := f.get(t, session, path).body; !strings.Contains(got, want) {

@@ -141,11 +141,12 @@ func parse() map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"money": money, "count": count, "percent": percent, "change": change, "bytes": size,
-	"time": func(t time.Time) string {
+	// time writes a time in UTC, which the script shows in the reader's own time.
+	"time": func(t time.Time) template.HTML {
 		if t.IsZero() {
 			return "–"
 		}
-		return t.UTC().Format("2006-01-02 15:04:05")
+		return template.HTML(t.UTC().Format("<time>2006-01-02 15:04:05</time>")) //nolint:gosec // of a time alone
 	},
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"at": func(t *timestamppb.Timestamp) time.Time {
@@ -183,8 +184,10 @@ var functions = template.FuncMap{
 		return map[string]any{"Title": title, "Members": members}
 	},
 	"limit": limitWords,
-	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
-	"has":   strings.HasPrefix, "join": strings.Join,
+	// columnClass is of a cell of a list of requests.
+	"columnClass": func(i int) string { return requestColumns[i].Class },
+	"words":       func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+	"has":         strings.HasPrefix, "join": strings.Join,
 }
 
 // assets serves the style and the scripts. Their names do not change with their content, so

@@ -24,8 +24,19 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
+// column is a column of a list of requests. Class styles its cells: n is of figures, wide is left out where there is little room.
+type column struct{ Title, Class string }
+
 // requestColumns are the columns of a list of requests.
-var requestColumns = []string{"Time", "Outcome", "Protocol", "Model", "Owner", "Tries", "First event", "Took", "In", "Cached", "Out", "Thinking", "Cost", "Lost", "Key"}
+var requestColumns = []column{
+	{"Time", ""}, {"Outcome", ""}, {"Protocol", ""}, {"Model", ""}, {"Upstream", ""}, {"Owner", ""}, {"Tries", "n wide"}, {"First event", "n"}, {"Took", "n"},
+	{"In", "n"}, {"Cached", "n wide"}, {"Out", "n"}, {"Thinking", "n wide"}, {"Cost", "n"}, {"Lost", ""}, {"Key", ""},
+}
+
+// cell returns what a row has in the column of that title.
+func (row requestRow) cell(title string) string {
+	return row.Cells[slices.IndexFunc(requestColumns, func(c column) bool { return c.Title == title })]
+}
 
 // requestRow is a request as lists show it, live ones too.
 type requestRow struct {
@@ -52,7 +63,7 @@ func (row *requestRow) fill(r *adminv1.LoggedRequest, names map[string]string) {
 	row.ID, row.Outcome, row.Cells = r.GetId(), outcome, append(row.Cells[:0],
 		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), shown,
 		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
-		r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
+		r.GetUpstream(), r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
 		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), cmp.Or(names[r.GetKeyId()], r.GetKeyId()),
 	)
@@ -67,17 +78,21 @@ func arrow(from, to string) string {
 }
 
 type requestsPage struct {
-	Columns                       []string
+	Columns                       []column
 	Rows                          []requestRow
 	Fields                        []formField
+	Chips                         []choice // what is searched for, each with the search without it
 	Outcomes, Periods             []choice
 	Lost, Retried, WithoutKind    bool
 	Next, First, CSV, Live, Until string
 	Filtered                      bool
 }
 
-// formField is a text of a form.
-type formField struct{ Name, Title, Value string }
+// formField is a text of a form, with what may be typed, if it is known.
+type formField struct {
+	Name, Title, Value string
+	Known              []choice
+}
 
 // requestRows is how many requests a page has, and csvRows how many a CSV.
 const (
@@ -101,7 +116,7 @@ func listRequests(c *call) error {
 		p.Rows = append(p.Rows, rowOf(r, resp.GetKeyNames()))
 	}
 	for _, field := range filterFields {
-		p.Fields = append(p.Fields, formField{field.Name, field.Title, f.Get(field.Name)})
+		p.Fields = append(p.Fields, formField{Name: field.Name, Title: field.Title, Value: f.Get(field.Name), Known: known(resp, field.of)})
 	}
 	for _, o := range outcomes {
 		chosen := false
@@ -124,8 +139,24 @@ func listRequests(c *call) error {
 	} else {
 		p.Live = f.link("/requests/live", "")
 	}
+	p.Chips = f.chips(resp.GetKeyNames())
 	c.show(http.StatusOK, "requests.html", "Requests", p)
 	return nil
+}
+
+// known are the values of a field of the requests that are shown. Keys have their names as titles.
+func known(resp *adminv1.ListRequestsResponse, of func(*adminv1.LoggedRequest) string) []choice {
+	seen := map[string]string{}
+	for _, r := range resp.GetRequests() {
+		if value := of(r); value != "" {
+			seen[value] = resp.GetKeyNames()[value]
+		}
+	}
+	var list []choice
+	for _, value := range slices.Sorted(maps.Keys(seen)) {
+		list = append(list, choice{Value: value, Title: seen[value]})
+	}
+	return list
 }
 
 // requestsCSV returns what the page shows, and more of it: up to 1000 requests. The key is its id there, and its
@@ -135,7 +166,11 @@ func requestsCSV(c *call) error {
 	if err != nil {
 		return err
 	}
-	table := [][]string{append(append([]string{"id"}, requestColumns...), "Key name")}
+	head := []string{"id"}
+	for _, column := range requestColumns {
+		head = append(head, column.Title)
+	}
+	table := [][]string{append(head, "Key name")}
 	for _, r := range resp.GetRequests() {
 		table = append(table, append(append([]string{r.GetId()}, rowOf(r, nil).Cells...), resp.GetKeyNames()[r.GetKeyId()]))
 	}
@@ -149,7 +184,7 @@ type requestPage struct {
 	Chart      template.HTML
 	Prices     []formField
 	Neighbours []requestRow
-	Columns    []string
+	Columns    []column
 	GRPCurl    string
 	XRay       string
 	// Playground is where one like it can be sent.
@@ -293,19 +328,20 @@ type filter struct {
 var filterFields = []struct {
 	Name, Title string
 	at          func(*adminv1.RequestFilter) *string
+	of          func(*adminv1.LoggedRequest) string
 }{
-	{"model", "Model asked", func(f *adminv1.RequestFilter) *string { return &f.Model }},
-	{"served", "Model served", func(f *adminv1.RequestFilter) *string { return &f.ServedModel }},
-	{"key", "Key id", func(f *adminv1.RequestFilter) *string { return &f.KeyId }},
-	{"owner", "Owner", func(f *adminv1.RequestFilter) *string { return &f.Owner }},
-	{"upstream", "Upstream", func(f *adminv1.RequestFilter) *string { return &f.Upstream }},
-	{"route", "Route", func(f *adminv1.RequestFilter) *string { return &f.Route }},
-	{"protocol", "Caller’s protocol", func(f *adminv1.RequestFilter) *string { return &f.Protocol }},
-	{"to", "Upstream’s protocol", func(f *adminv1.RequestFilter) *string { return &f.UpstreamProtocol }},
-	{"kind", "Fault", func(f *adminv1.RequestFilter) *string { return &f.Kind }},
-	{"reason", "Reason", func(f *adminv1.RequestFilter) *string { return &f.Reason }},
-	{"request", "Request id", func(f *adminv1.RequestFilter) *string { return &f.RequestId }},
-	{"trace", "Trace id", func(f *adminv1.RequestFilter) *string { return &f.TraceId }},
+	{"model", "Model asked", func(f *adminv1.RequestFilter) *string { return &f.Model }, (*adminv1.LoggedRequest).GetModel},
+	{"served", "Model served", func(f *adminv1.RequestFilter) *string { return &f.ServedModel }, (*adminv1.LoggedRequest).GetServedModel},
+	{"key", "Key id", func(f *adminv1.RequestFilter) *string { return &f.KeyId }, (*adminv1.LoggedRequest).GetKeyId},
+	{"owner", "Owner", func(f *adminv1.RequestFilter) *string { return &f.Owner }, (*adminv1.LoggedRequest).GetOwner},
+	{"upstream", "Upstream", func(f *adminv1.RequestFilter) *string { return &f.Upstream }, (*adminv1.LoggedRequest).GetUpstream},
+	{"route", "Route", func(f *adminv1.RequestFilter) *string { return &f.Route }, (*adminv1.LoggedRequest).GetRoute},
+	{"protocol", "Caller’s protocol", func(f *adminv1.RequestFilter) *string { return &f.Protocol }, (*adminv1.LoggedRequest).GetProtocol},
+	{"to", "Upstream’s protocol", func(f *adminv1.RequestFilter) *string { return &f.UpstreamProtocol }, (*adminv1.LoggedRequest).GetUpstreamProtocol},
+	{"kind", "Fault", func(f *adminv1.RequestFilter) *string { return &f.Kind }, (*adminv1.LoggedRequest).GetKind},
+	{"reason", "Reason", func(f *adminv1.RequestFilter) *string { return &f.Reason }, (*adminv1.LoggedRequest).GetReason},
+	{"request", "Request id", func(f *adminv1.RequestFilter) *string { return &f.RequestId }, (*adminv1.LoggedRequest).GetRequestId},
+	{"trace", "Trace id", func(f *adminv1.RequestFilter) *string { return &f.TraceId }, (*adminv1.LoggedRequest).GetTraceId},
 }
 
 // filter reads the search of a URL. What it does not know is left out of links as well.
@@ -339,6 +375,27 @@ func (c *call) filter() filter {
 		}
 	}
 	return f
+}
+
+// chips are what is searched for. The link of each is the search without it.
+func (f filter) chips(names map[string]string) []choice {
+	switches := map[string]string{"lost": "Dropped parameters", "retried": "Retried", "without_kind": "Unclassified error"}
+	titles := map[string]string{"outcome": "Outcome", "period": "Period"}
+	for _, field := range filterFields {
+		titles[field.Name] = field.Title
+	}
+	var chips []choice
+	for _, name := range slices.Sorted(maps.Keys(f.Values)) {
+		for i, value := range f.Values[name] {
+			rest := filter{Values: maps.Clone(f.Values)}
+			if rest.Values[name] = slices.Delete(slices.Clone(f.Values[name]), i, i+1); len(rest.Values[name]) == 0 {
+				rest.Del(name)
+			}
+			title := cmp.Or(switches[name], titles[name]+": "+cmp.Or(names[value], value))
+			chips = append(chips, choice{Title: title, Link: rest.link("/requests", "")})
+		}
+	}
+	return chips
 }
 
 // link returns the URL of a page of the search.

@@ -195,13 +195,13 @@ func (p *run) row() (id string, facts [][2]string) {
 		}
 		if rows := resp.GetRequests(); len(rows) == 1 && rows[0].GetOutcome() != adminv1.Outcome_OUTCOME_OPEN {
 			row := rowOf(rows[0], nil)
-			for _, f := range []struct {
-				name string
-				cell int
-			}{{"Outcome", 1}, {"Model", 3}, {"First event", 6}, {"Took", 7}, {"Tokens in", 8}, {"Cached", 9}, {"Tokens out", 10}, {"Thinking", 11}, {"Cost", 12}, {"Lost", 13}, {"Attempts", 5}} {
-				facts = append(facts, [2]string{f.name, row.Cells[f.cell]})
+			for _, f := range []struct{ name, column string }{
+				{"Outcome", "Outcome"}, {"Model", "Model"}, {"First event", "First event"}, {"Took", "Took"}, {"Tokens in", "In"}, {"Cached", "Cached"}, {"Tokens out", "Out"},
+				{"Thinking", "Thinking"}, {"Cost", "Cost"}, {"Lost", "Lost"}, {"Attempts", "Tries"}, {"Upstream", "Upstream"},
+			} {
+				facts = append(facts, [2]string{f.name, row.cell(f.column)})
 			}
-			return row.ID, append(facts, [2]string{"Upstream", rows[0].GetUpstream()})
+			return row.ID, facts
 		}
 		select {
 		case <-tick.C:

@@ -3,6 +3,8 @@ import { follow } from "./tail.js";
 import { play } from "./playground.js";
 import { configure } from "./configure.js";
 import { tools } from "./tools.js";
+import { sortable } from "./sort.js";
+import { zones } from "./times.js";
 
 // A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
 const signIn = document.getElementById("sign-in");
@@ -40,6 +42,10 @@ for (const table of document.querySelectorAll(".scroll > table:not(.members, .li
     [...row.cells].forEach((cell, i) => { if (cell.colSpan === 1) cell.dataset.label = heads[i]; });
   }
 }
+
+for (const table of document.querySelectorAll("#requests, .many")) sortable(table);
+
+zones(document.getElementById("zone"));
 
 // Keys: / goes to the search, g and a letter to a page.
 let waiting = false;

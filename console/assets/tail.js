@@ -1,5 +1,7 @@
 // The live tail: requests as they end, at the top of the table of requests. It keeps a bounded number of
 // rows, and says how many it left out.
+import { localize } from "./times.js";
+
 const most = 200;
 
 export function follow(bar, table) {
@@ -15,7 +17,7 @@ export function follow(bar, table) {
     state.textContent = `${word}: ${seen} seen` + (dropped ? `, ${dropped} left out since they came too fast` : "");
   };
 
-  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  const heads = [...table.tHead.rows[0].cells];
 
   const row = (request) => {
     const tr = document.createElement("tr");
@@ -25,7 +27,9 @@ export function follow(bar, table) {
         cell.scope = "row";
         const a = document.createElement("a");
         a.href = "/requests/" + encodeURIComponent(request.id);
-        a.textContent = text;
+        const time = document.createElement("time");
+        time.textContent = text;
+        a.append(time);
         cell.append(a);
       } else if (i === 1) {
         const badge = document.createElement("span");
@@ -34,9 +38,10 @@ export function follow(bar, table) {
         cell.append(badge);
       } else {
         cell.textContent = text || "–";
-        if (i > 4 && i < 13) cell.className = "n";
+        cell.className = heads[i].className;
+        cell.title = text;
       }
-      cell.dataset.label = heads[i];
+      cell.dataset.label = heads[i].textContent;
       tr.append(cell);
     });
     return tr;
@@ -53,7 +58,9 @@ export function follow(bar, table) {
       body.querySelector(".nothing")?.remove();
       seen += rows.length;
       dropped += more + Math.max(0, rows.length - most);
-      body.prepend(...rows.slice(-most).reverse().map(row));
+      const added = rows.slice(-most).reverse().map(row);
+      added.forEach(localize);
+      body.prepend(...added);
       while (body.rows.length > most) body.lastElementChild.remove();
       tell("Live");
     };

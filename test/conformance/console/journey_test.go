@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -51,6 +52,10 @@ func journey(b *browser, s started) {
 	b.follow(s, key)
 	b.until("a request is there by itself", there("#requests tbody a"))
 	b.click(`#tail-pause`, `document.querySelector("#tail-state").textContent.startsWith("Paused")`)
+	b.click(`#requests thead th:nth-child(10) button`, `document.querySelector("#requests th[aria-sort]").textContent === "In"`)
+	b.do("choose a zone", emulation.SetTimezoneOverride("Asia/Tokyo"), chromedp.Reload())
+	b.until("times are of the zone", `document.querySelector("#zone").textContent === "Times: Asia/Tokyo" && document.querySelector("#requests time").textContent !== document.querySelector("#requests time").dataset.utc`)
+	b.click(`#zone button`, `document.querySelector("#zone").textContent === "Times: UTC" && document.querySelector("#requests time").textContent === document.querySelector("#requests time").dataset.utc`)
 	b.click(`#requests tbody a`, there("svg.waterfall"))
 	b.click(`a[href^="/xray?"]`, there("textarea[name=body]"))
 	b.click(`form[action="/xray"] button`, there("tr.kept, tr.mapped"))
