@@ -233,6 +233,7 @@ func (s *socket) serve() {
 			err = s.begin()
 		}
 		if err != nil {
+			x.body = body
 			s.refuse(x, r, err)
 			if broken == nil || errors.Is(broken, errBinary) {
 				continue

@@ -173,10 +173,10 @@ func TestSocketEvents(t *testing.T) {
 func TestSocketStreamID(t *testing.T) {
 	c := serve(t, nil).dial(t)
 	for _, text := range []string{create, strings.Replace(create, `"m"`, `7`, 1)} {
-		c.send(strings.Replace(text, `{`, `{"stream_id":"a\"b",`, 1))
+		c.send(strings.Replace(text, `{`, `{"stream_id":"a-B_1.",`, 1))
 		events, last := c.answer()
 		for _, m := range append(events, last) {
-			if m.StreamID != `a"b` {
+			if m.StreamID != "a-B_1." {
 				t.Errorf("%s", m.raw)
 			}
 		}
@@ -259,6 +259,8 @@ func TestSocketRefusals(t *testing.T) {
 		"a number as stream":  {with(`"stream":1`), "", "stream"},
 		"background":          {with(`"background":true`), "invalid_value", "background"},
 		"an empty stream_id":  {with(`"stream_id":""`), "invalid_value", "stream_id"},
+		"a quote, stream_id":  {with(`"stream_id":"a\"b"`), "invalid_value", "stream_id"},
+		"Unicode, stream_id":  {with(`"stream_id":"\u212a"`), "invalid_value", "stream_id"},
 		"a long stream_id":    {with(`"stream_id":"` + strings.Repeat("x", 300) + `"`), "invalid_value", "stream_id"},
 		"half of a surrogate": {with(`"user":"\ud800"`), "", "user"},
 		"a wrong member":      {with(`"temperature":"x"`), "", "temperature"},
@@ -557,4 +559,142 @@ func TestSocketCutByShutdown(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// overTime opens a WebSocket in a bubble of synctest.
+func overTime(t *testing.T, core *core, use func(*testing.T, *caller)) {
+	t.Helper()
+	overPipe(t, core, func(t *testing.T, conn net.Conn) {
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
+		c, _, err := websocket.Dial(t.Context(), "http://a/v1/responses", &websocket.DialOptions{HTTPHeader: right("responses"), HTTPClient: &http.Client{Transport: transport}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.CloseNow() }()
+		c.SetReadLimit(-1)
+		use(t, &caller{c, t})
+	})
+}
+
+// reading reads the messages of a caller as they come, and with them the pings. The channel is closed at the end.
+func (c *caller) reading() <-chan message {
+	all := make(chan message, 1000)
+	go func() {
+		defer close(all)
+		for {
+			_, raw, err := c.Read(context.Background())
+			if err != nil {
+				all <- message{Type: "closed", Status: int(websocket.CloseStatus(err)), raw: err.Error()}
+				return
+			}
+			m := message{raw: string(raw)}
+			_ = json.Unmarshal(raw, &m)
+			all <- m
+		}
+	}()
+	return all
+}
+
+// A socket whose caller answers pings is open for an hour, silent or not, and is told at its end why it ends.
+func TestSocketAge(t *testing.T) {
+	const silence = 20 * time.Minute
+	quiet := &core{}
+	quiet.stream = func(ctx context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
+		for i, ev := range codec.Events(answer(), nil) {
+			if err := send(ev); err != nil {
+				return err
+			}
+			if i > 0 {
+				continue
+			}
+			select {
+			case <-time.After(silence):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	}
+	overTime(t, quiet, func(t *testing.T, c *caller) {
+		begun := time.Now()
+		messages := c.reading()
+		last := func() (m message) {
+			for m = <-messages; !m.ended(); m = <-messages {
+				if m.Type == "closed" {
+					t.Fatalf("closed with %d after %v", m.Status, time.Since(begun))
+				}
+			}
+			return m
+		}
+		for range 3 { // the third answer ends after the hour has begun to be over
+			time.Sleep(time.Second) //nolint:forbidigo // in a bubble of synctest
+			c.send(create)
+			if m := last(); m.Type != "response.completed" {
+				t.Fatalf("%s after %v", m.raw, time.Since(begun))
+			}
+		}
+		if m := last(); m.Error.Code != "websocket_connection_limit_reached" || m.Status != http.StatusBadRequest {
+			t.Errorf("%s", m.raw)
+		}
+		if m := <-messages; m.Type != "closed" || m.Status != int(websocket.StatusGoingAway) || time.Since(begun) > 61*time.Minute {
+			t.Errorf("%v after %v", m, time.Since(begun))
+		}
+	})
+}
+
+// A caller that reads nothing loses the socket, with its call.
+func TestSocketOfADeadCaller(t *testing.T) {
+	for name, ask := range map[string]bool{"idle": false, "answered": true} {
+		t.Run(name, func(t *testing.T) {
+			cancelled := make(chan time.Time, 1)
+			endless := &core{}
+			endless.stream = func(ctx context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
+				_ = send(codec.Events(answer(), nil)[0])
+				<-ctx.Done()
+				cancelled <- time.Now()
+				return ctx.Err()
+			}
+			overTime(t, endless, func(t *testing.T, c *caller) {
+				begun := time.Now()
+				if ask {
+					c.send(create)
+				}
+				time.Sleep(2 * time.Minute) //nolint:forbidigo // in a bubble of synctest
+				if err := c.Write(t.Context(), websocket.MessageText, []byte(create)); err == nil {
+					t.Error("the socket is open")
+				}
+				if !ask {
+					return
+				}
+				if at := (<-cancelled).Sub(begun); at > 90*time.Second {
+					t.Errorf("the call was cancelled after %v", at)
+				}
+			})
+		})
+	}
+}
+
+// A message that does not come to its end is waited for as a body is.
+func TestSocketOfASlowCaller(t *testing.T) {
+	overTime(t, &core{}, func(t *testing.T, c *caller) {
+		messages := c.reading()
+		time.Sleep(10 * time.Second) //nolint:forbidigo // a pipe holds no byte, so a ping at the moment of the failure would be in its way
+		begun := time.Now()
+		w, err := c.Writer(t.Context(), websocket.MessageText)
+		if err == nil {
+			_, err = w.Write([]byte(`{"type":`))
+		}
+		if err == nil {
+			err = c.Ping(t.Context()) // which sends what is written, too
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := <-messages; m.Status != http.StatusRequestTimeout || time.Since(begun) > time.Minute {
+			t.Errorf("%s after %v", m.raw, time.Since(begun))
+		}
+		if m := <-messages; m.Type != "closed" || m.Status != int(websocket.StatusPolicyViolation) {
+			t.Errorf("%v", m)
+		}
+	})
 }

@@ -27,6 +27,12 @@ const (
 	maxStreamID = 256
 )
 
+// streamID reports whether a stream may have that name (openai-go/v3 3.99.0: ResponseConnection.Lane).
+func streamID(name string) bool {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	return name != "" && len(name) <= maxStreamID && strings.Trim(name, allowed) == ""
+}
+
 // NewSession implements codec.Sessioned.
 func (Codec) NewSession() codec.Session { return &session{} }
 
@@ -79,8 +85,8 @@ func (s *session) Read(message []byte) (codec.SessionRequest, error) {
 		return r, err
 	}
 	if w.StreamID != nil {
-		if *w.StreamID == "" || len(*w.StreamID) > maxStreamID {
-			return r, fault.Invalid("stream_id", "stream_id: expected 1 to %d bytes, got %d", maxStreamID, len(*w.StreamID))
+		if !streamID(*w.StreamID) {
+			return r, fault.Invalid("stream_id", "stream_id: expected 1 to %d ASCII letters, digits, underscores, hyphens and periods, got %.60q", maxStreamID, *w.StreamID)
 		}
 		r.streamID = member.AppendQuote(nil, *w.StreamID)
 	}
@@ -285,6 +291,7 @@ func (r *sessionRequest) Ended() bool { return r.ended.Load() }
 // End implements codec.SessionRequest.
 func (r *sessionRequest) End() {
 	s := r.session
+	defer func() { r.own, r.answered, r.before = nil, nil, nil }() // the socket may be idle for an hour
 	if r.answered == nil {
 		s.forget(r.previous)
 		return

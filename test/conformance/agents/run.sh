@@ -24,7 +24,7 @@ secret="marmalade-4711"
 package() {
   case $1 in
     claude) echo "@anthropic-ai/claude-code-linux-x64@2.1.197" ;;
-    codex) echo "@openai/codex@0.169.0" ;;
+    codex) echo "@openai/codex@0.171.0" ;;
     gemini) echo "@google/gemini-cli@0.61.0" ;;
     opencode) echo "opencode-ai@1.18.33" ;;
     pi) echo "@earendil-works/pi-coding-agent@0.74.2" ;;
@@ -92,6 +92,7 @@ name = "genway"
 base_url = "$base/v1"
 env_key = "GENWAY_KEY"
 wire_api = "responses"
+supports_websockets = true
 EOF
   alone codex env GENWAY_KEY="$2" "$work/codex/node_modules/.bin/codex" exec --skip-git-repo-check \
     --dangerously-bypass-approvals-and-sandbox -m "$3" "${image[@]}" -- "$4" </dev/null
