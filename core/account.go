@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/capture"
@@ -273,7 +274,7 @@ func (s *Service) capture(caller call.Caller, model string, req request) *captur
 		return nil
 	}
 	message := req.message()
-	if wire := message.GetWire(); wire != nil {
+	if wire := message.GetWire(); wire != nil && images.FormType(wire.GetJson()) == "" {
 		c.Add(capture.CallerRequest, protocolName(caller.Protocol), wire.GetJson())
 	} else {
 		c.Message(capture.ContractRequest, "", message)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/auth"
@@ -217,7 +218,7 @@ func permitModels(caller call.Caller, req message) error {
 		}
 		return e
 	}
-	if wire := req.GetWire(); len(wire.GetJson()) > 0 {
+	if wire := req.GetWire(); len(wire.GetJson()) > 0 && images.FormType(wire.GetJson()) == "" {
 		base = protocol.InBody
 		return protocol.Of(wire.GetProtocol()).EachModel(wire.GetJson(), check)
 	}

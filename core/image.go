@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
@@ -26,7 +27,7 @@ func (r imageRequest) estimate(int64) estimate {
 }
 
 func (r imageRequest) input() int64 {
-	return int64(len(r.GetPrompt()))/bytesPerToken + 1 + int64(len(r.GetImages()))*mediaTokens
+	return int64(len(r.GetPrompt()))/bytesPerToken + 1 + givenTokens(r.GenerateImageRequest)
 }
 
 // usage counts the request and its images. Images that have a price are counted: the upstream need not say more.
@@ -70,15 +71,17 @@ func (s *Service) TryImage(ctx context.Context, upstream string, req *genwayv1.G
 	return resp, record, err
 }
 
-// checkImage demands what every upstream needs of a request for images, and of a direct caller what checkDirect does.
+// checkImage demands what every upstream needs of a request for images, and of a direct caller what checkDirect does. It
+// completes an edit with what is in its body.
 func checkImage(req *genwayv1.GenerateImageRequest) error {
 	switch {
 	case req.GetModel() == "":
 		return fault.Missing("model")
 	case req.GetPrompt() == "":
 		return fault.Missing("prompt")
-	case req.GetWire() != nil:
-		return nil
+	}
+	if err := images.Complete(req); err != nil || req.GetWire() != nil {
+		return err
 	}
 	for _, c := range []struct {
 		name  string
@@ -124,12 +127,18 @@ func drawnOf(req *genwayv1.GenerateImageRequest, images int, size, quality strin
 	return drawn{images: images, size: cmp.Or(size, req.GetSize()), quality: cmp.Or(quality, req.GetQuality())}
 }
 
+// givenTokens counts the images that a request begins with.
+func givenTokens(req *genwayv1.GenerateImageRequest) int64 {
+	given := int64(len(req.GetImages()))
+	if req.GetMask() != nil {
+		given++
+	}
+	return given * mediaTokens
+}
+
 // drawingUsage counts a request for images, and those that were made.
 func drawingUsage(req *genwayv1.GenerateImageRequest, made drawn) ledger.Usage {
-	var given int64
-	for range req.GetImages() {
-		given += mediaTokens
-	}
+	given := givenTokens(req)
 	width, height, _ := strings.Cut(made.size, "x")
 	w, errW := strconv.Atoi(width)
 	h, errH := strconv.Atoi(height)

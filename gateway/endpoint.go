@@ -116,7 +116,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 
 // decode reads the body of a request into the message that the runtime sends.
 func (e *endpoint) decode(x *exchange, r *http.Request, body []byte) (err error) {
-	x.body = body
+	x.body, x.contentType = body, r.Header.Get("Content-Type")
 	x.message, err = x.operation.decode(x, e.protocol.Codec, &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)})
 	r.Body, r.ContentLength = &decodedBody{x.message}, -1
 	return err

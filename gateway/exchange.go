@@ -65,10 +65,11 @@ type exchange struct {
 	losses   codec.Losses
 	named    []string // of them, in the header
 
-	// body is the request's body. names maps the names that members have in it, and is
-	// made when the first member is to be named.
-	body  []byte
-	names *protocol.Names
+	// body is the request's body, and contentType its type. fields are the members of a body that is a form, as
+	// JSON. names maps the names that members have in it, and is made when the first member is to be named.
+	body, fields []byte
+	contentType  string
+	names        *protocol.Names
 
 	// answered is the header of a unary answer.
 	answered []transport.Field
@@ -448,7 +449,11 @@ type client struct {
 // spells returns the names that the caller's protocol has for members of the contract.
 func (x *exchange) spells() *protocol.Names {
 	if x.names == nil {
-		x.names = x.endpoint.protocol.Names(x.body, x.message)
+		body := x.body
+		if x.fields != nil {
+			body = x.fields
+		}
+		x.names = x.endpoint.protocol.Names(body, x.message)
 	}
 	return x.names
 }

@@ -101,6 +101,7 @@ var operations = [...]operation{
 	protocol.Compact:    {decode: decodeCompact, encode: encoder(encodeText), has: is[codec.Compacter], what: "compact conversations"},
 	protocol.Count:      {decode: decodeCount, encode: encoder(encodeCount), has: is[codec.TokenCounter], what: "count tokens"},
 	protocol.Draw:       {decode: decodeDrawing, encode: encoder(encodeDrawing)},
+	protocol.Edit:       {decode: decodeEdit, encode: encoder(encodeDrawing)},
 	protocol.ListModels: {encode: encoder(encodeModels), has: is[codec.ModelLister], what: "list models", query: listPage},
 	protocol.GetModel:   {encode: encoder(encodeModel), has: is[codec.ModelLister], what: "list models"},
 
@@ -192,6 +193,16 @@ func decodeDrawing(x *exchange, _ codec.Codec, wire *genwayv1.WireMessage) (prot
 	}
 	req.Wire, x.streamed = wire, req.Stream
 	return req.GenerateImageRequest, nil
+}
+
+// decodeEdit reads the body of a request to edit images. The images stay in it.
+func decodeEdit(x *exchange, _ codec.Codec, wire *genwayv1.WireMessage) (proto.Message, error) {
+	req, err := images.Codec{}.DecodeEdit(wire.GetJson(), x.contentType)
+	if err != nil {
+		return nil, err
+	}
+	req.Wire, x.streamed, x.fields = wire, req.Stream, req.Fields
+	return images.Bare(req.GenerateImageRequest), nil
 }
 
 func encodeDrawing(x *exchange, _ codec.Codec, resp *genwayv1.GenerateImageResponse) ([]byte, error) {
@@ -413,11 +424,14 @@ func bindingsOf(mux *runtime.ServeMux) bindings {
 }
 
 // keyOf returns the key of an operation. Conversations are compacted by the RPC that
-// generates, and a path that always streams has the RPC of streams that a body asks for.
+// generates, and images are edited by the one that draws. A path that always streams has the RPC of
+// streams that a body asks for.
 func keyOf(op protocol.Operation, streamed, named bool) bindingKey {
 	switch op { //nolint:exhaustive // all others have an RPC each
 	case protocol.Compact:
 		op = protocol.Generate
+	case protocol.Edit:
+		op = protocol.Draw
 	case protocol.Stream:
 		op, streamed = protocol.Generate, true
 	}

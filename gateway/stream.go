@@ -169,7 +169,8 @@ func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) (
 
 func (s *streamState) imageEncoder() *images.StreamEncoder {
 	if s.images == nil {
-		s.images = images.Codec{}.NewStreamEncoder(&s.x.losses)
+		asked, _ := s.x.message.(*genwayv1.GenerateImageRequest)
+		s.images = images.Codec{}.NewStreamEncoder(asked, &s.x.losses)
 	}
 	return s.images
 }

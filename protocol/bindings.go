@@ -14,7 +14,7 @@ import (
 // Operation is what a path asks for.
 type Operation int
 
-// The operations. Generate, Stream, Count, Compact and Draw read a body; of Generate and Draw the
+// The operations. Generate, Stream, Count, Compact, Draw and Edit read a body; of Generate, Draw and Edit the
 // body may say that the answer is streamed. Stream is a path that always streams. GetStored, DeleteStored
 // and ListInput are about an answer that is stored.
 const (
@@ -23,6 +23,7 @@ const (
 	Count
 	Compact
 	Draw
+	Edit
 	ListModels
 	GetModel
 	GetStored
@@ -55,6 +56,9 @@ func (b Binding) same(other Binding) bool {
 // that the contract maps onto GenerateText.
 const compactSuffix = "/compact"
 
+// editSuffix is how the path ends that edits images, which the contract maps onto GenerateImage.
+const editSuffix = "/edits"
+
 // StreamSuffix ends the contract's paths of streams that a body asks for. Only the edge calls
 // them: they are no public paths.
 const StreamSuffix = ":stream"
@@ -76,8 +80,11 @@ func Contract() []Binding {
 		for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 			b := bindingOf(r)
 			b.Operation = operations[string(methods.Get(i).Name())]
-			if strings.HasSuffix(b.Prefix, compactSuffix) {
+			switch {
+			case strings.HasSuffix(b.Prefix, compactSuffix):
 				b.Operation = Compact
+			case strings.HasSuffix(b.Prefix, editSuffix):
+				b.Operation = Edit
 			}
 			if !strings.HasSuffix(b.Prefix, StreamSuffix) {
 				found = append(found, b)

@@ -6,7 +6,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// imagesProtocol is POST /v1/images/generations. The authority is openai-go/v3 (image.go).
+// imagesProtocol is POST /v1/images/generations and /v1/images/edits. The authority is openai-go/v3 (image.go).
 var imagesProtocol = Protocol{
 	ID:            genwayv1.Protocol_PROTOCOL_IMAGES,
 	Name:          "images",

@@ -70,27 +70,28 @@ func TestUpstreamPaths(t *testing.T) {
 		kind                string
 		op                  Operation
 		version, path, verb string
-		subpath             string
+		at                  string // where the main path is /x/main
 	}{
-		{"chat", Generate, "v1", "/chat/completions", "", ""},
-		{"chat", Stream, "v1", "/chat/completions", "", ""},
-		{"responses", Generate, "v1", "/responses", "", ""},
-		{"responses", Compact, "v1", "/responses/compact", "", "/compact"},
-		{"responses", Count, "v1", "/responses/input_tokens", "", "/input_tokens"},
-		{"messages", Count, "v1", "/messages/count_tokens", "", "/count_tokens"},
-		{"generatecontent", Generate, "v1beta", "/models", ":generateContent", ""},
-		{"generatecontent", Stream, "v1beta", "/models", ":streamGenerateContent", ""},
-		{"generatecontent", Count, "v1beta", "/models", ":countTokens", ""},
-		{"generatecontent", ListModels, "v1beta", "/models", "", ""},
-		{"images", Draw, "v1", "/images/generations", "", ""},
-		{"images", Generate, "v1", "/images/generations", "", ""},
+		{"chat", Generate, "v1", "/chat/completions", "", "/x/main"},
+		{"chat", Stream, "v1", "/chat/completions", "", "/x/main"},
+		{"responses", Generate, "v1", "/responses", "", "/x/main"},
+		{"responses", Compact, "v1", "/responses/compact", "", "/x/main/compact"},
+		{"responses", Count, "v1", "/responses/input_tokens", "", "/x/main/input_tokens"},
+		{"messages", Count, "v1", "/messages/count_tokens", "", "/x/main/count_tokens"},
+		{"generatecontent", Generate, "v1beta", "/models", ":generateContent", "/x/main"},
+		{"generatecontent", Stream, "v1beta", "/models", ":streamGenerateContent", "/x/main"},
+		{"generatecontent", Count, "v1beta", "/models", ":countTokens", "/x/main"},
+		{"generatecontent", ListModels, "v1beta", "/models", "", "/x/models"},
+		{"images", Draw, "v1", "/images/generations", "", "/x/main"},
+		{"images", Edit, "v1", "/images/edits", "", "/x/edits"},
+		{"images", Generate, "v1", "/images/generations", "", "/x/main"},
 	} {
 		p := ByKind(c.kind)
 		if version, path, verb := p.UpstreamPath(c.op); version != c.version || path != c.path || verb != c.verb {
 			t.Errorf("%s, operation %d: %s %s %s", c.kind, c.op, version, path, verb)
 		}
-		if got := p.Subpath(c.op); got != c.subpath {
-			t.Errorf("%s, operation %d: %q behind the main path", c.kind, c.op, got)
+		if got := p.PathAt("/x/main", c.op); got != c.at {
+			t.Errorf("%s, operation %d: %q at another main path", c.kind, c.op, got)
 		}
 	}
 }

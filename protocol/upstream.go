@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"path"
 	"strings"
 
 	"github.com/genway/genway/codec/fit"
@@ -66,15 +67,17 @@ func (p *Protocol) Path(model string) string {
 	return b.Prefix + model + b.Suffix
 }
 
-// Subpath returns what the path of an operation has behind the main one, as /count_tokens;
-// empty for an operation without a path of its own.
-func (p *Protocol) Subpath(op Operation) string {
-	if b := p.binding(op); b != nil {
-		if rest, ok := strings.CutPrefix(b.Prefix, p.main().Prefix); ok {
-			return rest
-		}
+// PathAt returns the path of an operation at an upstream whose main path is another than the protocol's: below it, as
+// /count_tokens, or beside it, as /edits. An operation without a path of its own has the main one.
+func (p *Protocol) PathAt(main string, op Operation) string {
+	b := p.binding(op)
+	if b == nil {
+		return main
 	}
-	return ""
+	if rest, below := strings.CutPrefix(b.Prefix, p.main().Prefix); below {
+		return main + rest
+	}
+	return main[:max(strings.LastIndexByte(main, '/'), 0)] + "/" + path.Base(b.Prefix)
 }
 
 // Step returns the first step of the protocol's paths behind the version, as chat.

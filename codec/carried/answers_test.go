@@ -177,7 +177,10 @@ func decodeStream(c codec.Codec, resp *genwayv1.GenerateTextResponse) (*genwayv1
 func TestEachFieldOfARequestForImages(t *testing.T) {
 	c := images.Codec{}
 	made := func() proto.Message { return &genwayv1.GenerateImageRequest{Model: "m", Prompt: "A red square."} }
-	carriesEachField(t, made, map[string]string{"wire": "is the body itself", "extra_json": "is merged into the body as it is"},
+	carriesEachField(t, made, map[string]string{
+		"wire": "is the body itself", "extra_json": "is merged into the body as it is",
+		"images": "are files, whose bytes must be of an image: TestDecodeEditForm", "mask": "is one, too",
+	},
 		func(m proto.Message, losses *codec.Losses) ([]byte, error) {
 			return c.EncodeStreamRequest(m.(*genwayv1.GenerateImageRequest), losses)
 		},
@@ -201,7 +204,7 @@ func TestEachFieldOfAStreamedImage(t *testing.T) {
 		"image.model":         "the caller has named the model",
 	},
 		func(m proto.Message, losses *codec.Losses) ([]byte, error) {
-			frames, err := images.Codec{}.NewStreamEncoder(losses).Encode(images.Event(m))
+			frames, err := images.Codec{}.NewStreamEncoder(nil, losses).Encode(images.Event(m))
 			if err != nil {
 				return nil, err
 			}

@@ -32,7 +32,9 @@ func Request(d codec.Drawer, req *genwayv1.GenerateImageRequest, stream bool, lo
 	}
 	parts := []*genwayv1.Part{codec.TextPart(req.GetPrompt())}
 	for _, image := range req.GetImages() {
-		parts = append(parts, &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: codec.Shared(image)}})
+		image = codec.Shared(image)
+		image.Filename = "" // which is the form's
+		parts = append(parts, &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: image}})
 	}
 	var native []*genwayv1.NativeField
 	for _, f := range req.GetNativeFields() {

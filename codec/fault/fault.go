@@ -19,6 +19,7 @@ import (
 // meaning; clients and dashboards may match on it.
 const (
 	ReasonMalformedJSON    = "MALFORMED_JSON"
+	ReasonMalformedForm    = "MALFORMED_FORM"
 	ReasonInvalidMember    = "INVALID_MEMBER"
 	ReasonMissingMember    = "MISSING_MEMBER"
 	ReasonUnsupported      = "UNSUPPORTED_BY_TARGET"

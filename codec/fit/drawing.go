@@ -25,6 +25,9 @@ func ImageSettings(w *member.Writer, req *genwayv1.GenerateImageRequest, protoco
 		if place.ByHand || !m.Has(field) || field.IsList() {
 			continue
 		}
+		if field.Message() != nil { // no value of it is neutral
+			return fault.Unsupported(s.Field, "%s: %s", s.Field, place.Refused)
+		}
 		value, err := protojson.Marshal(alone(m, field))
 		if err != nil {
 			return fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "%s: cannot be written as JSON", s.Field)

@@ -158,7 +158,7 @@ func TestForeignMembers(t *testing.T) {
 	if _, err := (images.Codec{}).EncodeRequest(foreign(true), nil); !errors.As(err, &f) || f.Param != "x" {
 		t.Errorf("%v", err)
 	}
-	if _, err := (images.Codec{}).EncodeRequest(&genwayv1.GenerateImageRequest{Images: []*genwayv1.Media{{}}}, nil); !errors.As(err, &f) || f.Param != "images" {
+	if _, err := (images.Codec{}).EncodeRequest(&genwayv1.GenerateImageRequest{Images: []*genwayv1.Media{{}}}, nil); !errors.As(err, &f) || f.Param != "images[0].source" {
 		t.Errorf("%v", err)
 	}
 }

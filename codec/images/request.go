@@ -9,16 +9,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wireRequest is the request body.
+// wireRequest is the body of a request to draw.
 //
 //wire:read,write
 type wireRequest struct {
+	order
+	settings
+	Extra jsontext.Value `json:",embed"`
+}
+
+// order are the members of both operations that are no settings.
+//
+//wire:part
+type order struct {
 	Model         string `json:"model" wire:"always"`
 	Prompt        string `json:"prompt" wire:"always"`
 	Stream        bool   `json:"stream"`
 	PartialImages *int32 `json:"partial_images"`
-	settings
-	Extra jsontext.Value `json:",embed"`
 }
 
 // Request is a decoded request: the canonical message, and whether the caller asked
@@ -26,6 +33,8 @@ type wireRequest struct {
 type Request struct {
 	*genwayv1.GenerateImageRequest
 	Stream bool
+	// Fields has the fields of a form as the members of a JSON object; nil for a request in JSON.
+	Fields []byte
 }
 
 // DecodeRequest reads a request body. It does not set Wire. Errors are
@@ -35,7 +44,12 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 	if err := member.Decode(body, &w); err != nil {
 		return nil, err
 	}
-	if err := member.Misspelt(w.Extra, "model", "n"); err != nil {
+	return requestOf(&w.order, &w.settings, w.Extra)
+}
+
+// requestOf returns the request that the members of a body are.
+func requestOf(w *order, s *settings, extra jsontext.Value) (*Request, error) {
+	if err := member.Misspelt(extra, "model", "n"); err != nil {
 		return nil, err
 	}
 	switch {
@@ -50,9 +64,9 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		Model:         w.Model,
 		Prompt:        w.Prompt,
 		PartialImages: w.PartialImages,
-		NativeFields:  member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) }),
+		NativeFields:  member.Natives(protocol, extra, func(name string) bool { return setting.Binds(protocol, name) }),
 	}
-	if err := w.decode(req, ""); err != nil {
+	if err := s.decode(req, ""); err != nil {
 		return nil, err
 	}
 	return &Request{GenerateImageRequest: req, Stream: w.Stream}, nil
@@ -62,8 +76,8 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 // (ImageGenerateParams.PartialImages of the SDK).
 const MaxPartialImages = 3
 
-// EncodeRequest writes the body of a unary request for an upstream. Images to start from
-// have no place in it and are refused; previews are events of a stream, and named as lost.
+// EncodeRequest writes the body of a unary request for an upstream: of one with images a form, or JSON where an image is
+// an address. Previews are events of a stream, and named as lost.
 func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Losses) ([]byte, error) {
 	if req.GetPartialImages() > 0 {
 		losses.Add("partial_images", "only a stream has previews")
@@ -77,9 +91,6 @@ func (Codec) EncodeStreamRequest(req *genwayv1.GenerateImageRequest, losses *cod
 }
 
 func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *codec.Losses) ([]byte, error) {
-	if len(req.GetImages()) > 0 {
-		return nil, fault.Unsupported("images", "images: this operation draws from a prompt alone")
-	}
 	if err := reserved.Fields(protocol, req.GetNativeFields(), ""); err != nil {
 		return nil, err
 	}
@@ -87,12 +98,7 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 	if err != nil {
 		return nil, err
 	}
-	r := wireRequest{
-		Model:  req.GetModel(),
-		Prompt: req.GetPrompt(),
-		Stream: stream,
-		Extra:  others,
-	}
+	r := wireEdit{order: order{Model: req.GetModel(), Prompt: req.GetPrompt(), Stream: stream}, Extra: others}
 	r.encode(req, losses)
 	if err := omitSettings(req, losses); err != nil {
 		return nil, err
@@ -100,14 +106,23 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 	if stream || req.GetPartialImages() == 0 {
 		r.PartialImages = req.PartialImages
 	}
+	files := len(req.GetImages()) > 0 && filesOnly(req)
+	if !files {
+		if err := r.refer(req); err != nil {
+			return nil, err
+		}
+	}
 	w := member.NewWriter(512 + len(r.Prompt)*9/8 + len(others))
 	r.write(w)
 	body, err := finish(w)
 	if err != nil {
 		return nil, err
 	}
-	return member.Merge(body, req.GetExtraJson(), "extra_json", reserved)
+	if body, err = member.Merge(body, req.GetExtraJson(), "extra_json", reserved); err != nil || !files {
+		return body, err
+	}
+	return formOf(body, req)
 }
 
 // reserved are the members of a body that fields of the contract are written to.
-var reserved = member.ReservedBy[wireRequest]()
+var reserved = member.ReservedBy[wireEdit]()

@@ -65,14 +65,14 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 		return nil, err
 	}
 	switch e.Type {
-	case partialImage:
+	case drawing + partialImage, editing + partialImage:
 		s.given++
 		s.partials++
 		return s.begin(e, Event(&genwayv1.PartialImage{
 			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: member.Time(e.CreatedAt),
 			Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 		})), nil
-	case imageFinished:
+	case drawing + imageFinished, editing + imageFinished:
 		image := &genwayv1.FinishedImage{
 			ImageIndex: s.count, CreateTime: member.Time(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: withSVG(e.Usage.canonical(), member.Value(data, svgUsage)),
 			Image: &genwayv1.GeneratedImage{

@@ -10,13 +10,17 @@ import (
 
 // StreamEncoder writes the events of one stream to a caller. Not for concurrent use.
 type StreamEncoder struct {
-	losses *codec.Losses
-	failed bool
+	operation string // of the events' types
+	losses    *codec.Losses
+	failed    bool
 }
 
-// NewStreamEncoder makes an encoder that adds to losses what the protocol cannot carry.
-func (Codec) NewStreamEncoder(losses *codec.Losses) *StreamEncoder {
-	return &StreamEncoder{losses: losses}
+// NewStreamEncoder makes an encoder of the answer to a request, which adds to losses what the protocol cannot carry.
+func (Codec) NewStreamEncoder(asked *genwayv1.GenerateImageRequest, losses *codec.Losses) *StreamEncoder {
+	if len(asked.GetImages()) > 0 {
+		return &StreamEncoder{operation: editing, losses: losses}
+	}
+	return &StreamEncoder{operation: drawing, losses: losses}
 }
 
 // Encode returns the frames of one event; none for the beginning, the end and a ping, which
@@ -39,7 +43,7 @@ func (s *StreamEncoder) partial(p *genwayv1.PartialImage) ([]codec.Frame, error)
 		return nil, err
 	}
 	return frame(&wireEvent{
-		Type: partialImage, B64JSON: p.GetData(), PartialImageIndex: &p.PartialIndex, CreatedAt: p.GetCreateTime().GetSeconds(),
+		Type: s.operation + partialImage, B64JSON: p.GetData(), PartialImageIndex: &p.PartialIndex, CreatedAt: p.GetCreateTime().GetSeconds(),
 		Background: p.GetBackground(), OutputFormat: p.GetOutputFormat(), Quality: p.GetQuality(), Size: p.GetSize(), Extra: others,
 	})
 }
@@ -64,7 +68,7 @@ func (s *StreamEncoder) image(f *genwayv1.FinishedImage) ([]codec.Frame, error) 
 		usage = &wireUsage{InputTokensDetails: &wireDetails{ImageTokens: new(int64), TextTokens: new(int64)}}
 	}
 	return frame(&wireEvent{
-		Type: imageFinished, B64JSON: image.GetData(), CreatedAt: f.GetCreateTime().GetSeconds(), Usage: usage,
+		Type: s.operation + imageFinished, B64JSON: image.GetData(), CreatedAt: f.GetCreateTime().GetSeconds(), Usage: usage,
 		Background: f.GetBackground(), OutputFormat: f.GetOutputFormat(), Quality: f.GetQuality(), Size: image.GetSize(), Extra: others,
 	})
 }

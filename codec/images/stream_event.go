@@ -8,10 +8,13 @@ import (
 )
 
 // The vendor's events of a stream: ImageGenPartialImageEvent and ImageGenCompletedEvent
-// of the SDK. A completed event is one whole image; there is no event for the end of all.
+// of the SDK, and for edits ImageEditPartialImageEvent and ImageEditCompletedEvent. A completed event is one whole
+// image; there is no event for the end of all.
 const (
-	partialImage  = "image_generation.partial_image"
-	imageFinished = "image_generation.completed"
+	drawing       = "image_generation"
+	editing       = "image_edit"
+	partialImage  = ".partial_image"
+	imageFinished = ".completed"
 )
 
 // doneData ends the stream of some servers of the protocol.

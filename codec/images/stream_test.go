@@ -63,7 +63,7 @@ func TestStreamRoundTrip(t *testing.T) {
 		events = append(events, images.Event(end))
 
 		var frames []codec.Frame
-		e := images.Codec{}.NewStreamEncoder(nil)
+		e := images.Codec{}.NewStreamEncoder(nil, nil)
 		for _, ev := range events {
 			more, err := e.Encode(ev)
 			if err != nil {
@@ -168,7 +168,7 @@ func TestStreamFails(t *testing.T) {
 			t.Errorf("%s: %+v", f.Data, failure)
 			continue
 		}
-		e := images.Codec{}.NewStreamEncoder(nil)
+		e := images.Codec{}.NewStreamEncoder(nil, nil)
 		frames := e.Fail(failure)
 		if len(frames) != 1 || frames[0].Event != "error" || !bytes.Equal(frames[0].Data, f.Data) {
 			t.Errorf("%s", frames)
@@ -187,7 +187,7 @@ func TestEventsOfAnAnswer(t *testing.T) {
 		Usage:  &genwayv1.Usage{InputTokens: 1, OutputTokens: 2, TotalTokens: 3, InputTextTokens: proto.Int64(1)},
 	}
 	var frames []codec.Frame
-	e := images.Codec{}.NewStreamEncoder(nil)
+	e := images.Codec{}.NewStreamEncoder(nil, nil)
 	err := images.SendAll(resp, func(ev *genwayv1.StreamGenerateImageResponse) error {
 		more, err := e.Encode(ev)
 		frames = append(frames, more...)

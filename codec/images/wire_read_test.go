@@ -9,6 +9,7 @@ import (
 // wires are the types that bodies and their parts are decoded into.
 var wires = []codectest.Wire{
 	codectest.WireOf[wireRequest](),
+	codectest.WireOf[wireEdit](),
 	codectest.WireOf[wireResponse](),
 	codectest.WireOf[wireImage](),
 	codectest.WireOf[wireUsage](),

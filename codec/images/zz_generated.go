@@ -5,6 +5,122 @@ package images
 import "github.com/genway/genway/codec/member"
 
 // ReadJSON implements member.ValueReader.
+func (v *wireEdit) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireEdit) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "images":
+		return o.Once(0) && member.ReadList(r, &v.Images, (*wireReference).ReadJSON)
+	case "mask":
+		return o.Once(1) && (r.Null() || member.New(r, &v.Mask).ReadJSON(r))
+	case "model":
+		return o.Once(2) && r.Str(&v.Model)
+	case "prompt":
+		return o.Once(3) && r.Str(&v.Prompt)
+	case "stream":
+		return o.Once(4) && r.Bool(&v.Stream)
+	case "partial_images":
+		return o.Once(5) && (r.Null() || r.Int32(member.New(r, &v.PartialImages)))
+	case "input_fidelity":
+		return o.Once(6) && r.Str(&v.InputFidelity)
+	case "n":
+		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.N)))
+	case "size":
+		return o.Once(8) && r.Str(&v.Size)
+	case "quality":
+		return o.Once(9) && r.Str(&v.Quality)
+	case "output_format":
+		return o.Once(10) && r.Str(&v.OutputFormat)
+	case "background":
+		return o.Once(11) && r.Str(&v.Background)
+	case "output_compression":
+		return o.Once(12) && (r.Null() || r.Int32(member.New(r, &v.OutputCompression)))
+	case "moderation":
+		return o.Once(13) && r.Str(&v.Moderation)
+	case "style":
+		return o.Once(14) && r.Str(&v.Style)
+	case "user":
+		return o.Once(15) && r.Str(&v.User)
+	case "response_format":
+		return o.Once(16) && r.Str(&v.ResponseFormat)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *wireEdit) write(w *member.Writer) {
+	w.Begin()
+	if len(v.Images) > 0 {
+		member.WriteList(w, "images", v.Images, (*wireReference).write)
+	}
+	if v.Mask != nil {
+		w.Key("mask")
+		v.Mask.write(w)
+	}
+	w.Str("model", v.Model)
+	w.Str("prompt", v.Prompt)
+	if v.Stream {
+		w.Bool("stream", bool(v.Stream))
+	}
+	member.IntOpt(w, "partial_images", v.PartialImages)
+	w.StrOpt("input_fidelity", v.InputFidelity)
+	member.IntOpt(w, "n", v.N)
+	w.StrOpt("size", v.Size)
+	w.StrOpt("quality", v.Quality)
+	w.StrOpt("output_format", v.OutputFormat)
+	w.StrOpt("background", v.Background)
+	member.IntOpt(w, "output_compression", v.OutputCompression)
+	w.StrOpt("moderation", v.Moderation)
+	w.StrOpt("style", v.Style)
+	w.StrOpt("user", v.User)
+	w.StrOpt("response_format", v.ResponseFormat)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
+func (v *wireReference) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	var o member.Object
+	for r.Open(&o); o.More; r.Next(&o) {
+		if !v.readMember(r, &o) {
+			return false
+		}
+	}
+	return r.Close(&o)
+}
+
+func (v *wireReference) readMember(r *member.Reader, o *member.Object) bool {
+	switch string(o.Name) {
+	case "image_url":
+		return o.Once(0) && r.Str(&v.ImageURL)
+	case "file_id":
+		return o.Once(1) && r.Str(&v.FileID)
+	}
+	return r.Other(o, &v.Extra)
+}
+
+func (v *wireReference) write(w *member.Writer) {
+	w.Begin()
+	w.StrOpt("image_url", v.ImageURL)
+	w.StrOpt("file_id", v.FileID)
+	w.Members(v.Extra)
+	w.End()
+}
+
+// ReadJSON implements member.ValueReader.
 func (v *wireRequest) ReadJSON(r *member.Reader) bool {
 	if r.Null() {
 		return true
@@ -28,26 +144,28 @@ func (v *wireRequest) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(2) && r.Bool(&v.Stream)
 	case "partial_images":
 		return o.Once(3) && (r.Null() || r.Int32(member.New(r, &v.PartialImages)))
+	case "input_fidelity":
+		return o.Once(4) && r.Str(&v.InputFidelity)
 	case "n":
-		return o.Once(4) && (r.Null() || r.Int32(member.New(r, &v.N)))
+		return o.Once(5) && (r.Null() || r.Int32(member.New(r, &v.N)))
 	case "size":
-		return o.Once(5) && r.Str(&v.Size)
+		return o.Once(6) && r.Str(&v.Size)
 	case "quality":
-		return o.Once(6) && r.Str(&v.Quality)
+		return o.Once(7) && r.Str(&v.Quality)
 	case "output_format":
-		return o.Once(7) && r.Str(&v.OutputFormat)
+		return o.Once(8) && r.Str(&v.OutputFormat)
 	case "background":
-		return o.Once(8) && r.Str(&v.Background)
+		return o.Once(9) && r.Str(&v.Background)
 	case "output_compression":
-		return o.Once(9) && (r.Null() || r.Int32(member.New(r, &v.OutputCompression)))
+		return o.Once(10) && (r.Null() || r.Int32(member.New(r, &v.OutputCompression)))
 	case "moderation":
-		return o.Once(10) && r.Str(&v.Moderation)
+		return o.Once(11) && r.Str(&v.Moderation)
 	case "style":
-		return o.Once(11) && r.Str(&v.Style)
+		return o.Once(12) && r.Str(&v.Style)
 	case "user":
-		return o.Once(12) && r.Str(&v.User)
+		return o.Once(13) && r.Str(&v.User)
 	case "response_format":
-		return o.Once(13) && r.Str(&v.ResponseFormat)
+		return o.Once(14) && r.Str(&v.ResponseFormat)
 	}
 	return r.Other(o, &v.Extra)
 }
@@ -60,6 +178,7 @@ func (v *wireRequest) write(w *member.Writer) {
 		w.Bool("stream", bool(v.Stream))
 	}
 	member.IntOpt(w, "partial_images", v.PartialImages)
+	w.StrOpt("input_fidelity", v.InputFidelity)
 	member.IntOpt(w, "n", v.N)
 	w.StrOpt("size", v.Size)
 	w.StrOpt("quality", v.Quality)

@@ -13,6 +13,7 @@ import (
 //
 //wire:part
 type settings struct {
+	InputFidelity     string `json:"input_fidelity"`
 	N                 *int32 `json:"n"`
 	Size              string `json:"size"`
 	Quality           string `json:"quality"`
@@ -31,6 +32,7 @@ func (s *settings) decode(req *genwayv1.GenerateImageRequest, at string) error {
 		param := member.Join(at, "n")
 		return fault.Invalid(param, "%s: expected at least 1, got %d", param, *s.N)
 	}
+	req.InputFidelity = s.InputFidelity
 	req.Count = s.N
 	req.Size = s.Size
 	req.Quality = s.Quality
@@ -46,6 +48,7 @@ func (s *settings) decode(req *genwayv1.GenerateImageRequest, at string) error {
 
 // encode takes the members from a request.
 func (s *settings) encode(req *genwayv1.GenerateImageRequest, _ *codec.Losses) {
+	s.InputFidelity = req.InputFidelity
 	s.N = req.Count
 	s.Size = req.Size
 	s.Quality = req.Quality

@@ -17,6 +17,15 @@ func (Codec) AskToDraw(text *genwayv1.GenerateTextRequest, req *genwayv1.Generat
 	if err := fit.ImageSettings(w, req, protocol, losses); err != nil {
 		return err
 	}
+	if mask := req.GetMask(); mask != nil {
+		w.Object("input_image_mask")
+		if id := mask.GetFileId(); id != "" {
+			w.Str("file_id", id)
+		} else {
+			w.DataURL("image_url", mask)
+		}
+		w.End()
+	}
 	if n := req.GetPartialImages(); n > 0 {
 		w.Int("partial_images", int64(n))
 	}

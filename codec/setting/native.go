@@ -174,6 +174,7 @@ var imagesNatives = []Native{
 	{Name: "frame_duration_ms", Binds: true},
 	{Name: "svg", Binds: true},
 	{Name: "complexity", Binds: true},
+	{Name: "markup", Binds: true},
 	{Name: "safety_identifier"},
 }
 

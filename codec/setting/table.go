@@ -227,13 +227,21 @@ var texts = []Setting{
 	{Field: "extra_json"},
 }
 
-// images are the settings of images (ImageGenerateParams of openai-go). Responses and GenerateContent say what those
+// images are the settings of images (ImageGenerateParams and ImageEditParams of openai-go). Responses and GenerateContent say what those
 // protocols have for them where a model draws in an answer of text: the tool image_generation (ToolImageGeneration of
 // openai-go) and ImageConfig of genai, as the Gemini API takes it.
 var images = []Setting{
 	{Field: "model", Images: byHand("model"), Responses: byHand("model")},
 	{Field: "prompt", Images: byHand("prompt"), Responses: byHand("input"), GenerateContent: byHand("contents")},
-	{Field: "images", Responses: byHand("input"), GenerateContent: byHand("contents")},
+	{Field: "images", Images: byHand("images|image"), Responses: byHand("input"), GenerateContent: byHand("contents")},
+	{
+		Field: "mask", Images: byHand("mask"), Responses: byHand("tools[0].input_image_mask"),
+		GenerateContent: Place{Refused: "the upstream of this model has no masks; say in the prompt what to change"},
+	},
+	{
+		Field: "input_fidelity", May: Drop | Set, Doc: "Of edits: high, low.", Neutral: `"low"`,
+		Images: at("input_fidelity"), Responses: at("tools[0].input_fidelity"), GenerateContent: lost(noPlace),
+	},
 	{Field: "count", May: Drop | Set, Min: new(1.0), Doc: "Of images.", Images: at("n").positive()},
 	{
 		Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Neutral: `"auto"`,

@@ -22,6 +22,7 @@ type Parameters struct {
 	User              *string  `yaml:"user,omitempty"`
 	SafetyIdentifier  *string  `yaml:"safety_identifier,omitempty"`
 	PromptCacheKey    *string  `yaml:"prompt_cache_key,omitempty"`
+	InputFidelity     *string  `yaml:"input_fidelity,omitempty" jsonschema_description:"Of edits: high, low."`
 	Count             *int64   `yaml:"count,omitempty" jsonschema:"minimum=1" jsonschema_description:"Of images."`
 	Size              *string  `yaml:"size,omitempty" jsonschema_description:"Of images: 1024x1024."`
 	Quality           *string  `yaml:"quality,omitempty"`

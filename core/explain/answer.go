@@ -245,8 +245,8 @@ var imageStreams = streams[*genwayv1.StreamGenerateImageResponse]{
 	decoder: func(_ *protocol.Protocol, asked *message) decoder[*genwayv1.StreamGenerateImageResponse] {
 		return images.Codec{}.NewStreamDecoder(asked.image.GetCount())
 	},
-	encoder: func(_ *protocol.Protocol, _ *message, losses *codec.Losses) encoder[*genwayv1.StreamGenerateImageResponse] {
-		return images.Codec{}.NewStreamEncoder(losses)
+	encoder: func(_ *protocol.Protocol, asked *message, losses *codec.Losses) encoder[*genwayv1.StreamGenerateImageResponse] {
+		return images.Codec{}.NewStreamEncoder(asked.image.GenerateImageRequest, losses)
 	},
 	write: func(of *protocol.Protocol, _ codec.Answer, answer proto.Message) ([]byte, error) {
 		drawn, _ := proto.Clone(answer).(*genwayv1.GenerateImageResponse)

@@ -63,7 +63,7 @@ func (m *message) foreign(r result) bool { return r.body == nil }
 func (p *passage) decode(body []byte) (*message, error) {
 	own := &genwayv1.WireMessage{Protocol: p.caller.ID, Json: body}
 	if p.caller.Images {
-		req, err := images.Codec{}.DecodeRequest(body)
+		req, err := images.Codec{}.DecodeBody(body)
 		if err != nil {
 			return nil, err
 		}

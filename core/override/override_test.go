@@ -188,6 +188,22 @@ func TestImage(t *testing.T) {
 	}
 }
 
+// A form is not changed: the upstream's is made anew of the request.
+func TestFormIsMadeAnew(t *testing.T) {
+	o, err := override.New(override.Rules{Set: map[string]any{"input_fidelity": "low"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &genwayv1.GenerateImageRequest{
+		Model: "m", InputFidelity: "high", Images: []*genwayv1.Media{{MimeType: "image/png"}},
+		Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Json: []byte("--b\r\n")},
+	}
+	out, losses, err := o.Image(req)
+	if err != nil || out.GetInputFidelity() != "low" || len(losses) != 1 || out.GetWire().GetProtocol() != req.GetWire().GetProtocol() || out.GetWire().GetJson() != nil || len(req.GetWire().GetJson()) == 0 {
+		t.Errorf("%v, %v, %v", out, losses, err)
+	}
+}
+
 // Direct callers have no body; what they ask for is changed all the same.
 func TestNoBody(t *testing.T) {
 	o, err := override.New(override.Rules{Set: map[string]any{"temperature": 0.5, "seed": int64(1)}})

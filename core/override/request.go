@@ -159,6 +159,11 @@ func (o *Overrides) Image(req *genwayv1.GenerateImageRequest) (*genwayv1.Generat
 	if len(req.GetWire().GetJson()) == 0 {
 		return out, losses, nil
 	}
+	if images.FormType(req.GetWire().GetJson()) != "" { // a form is made anew
+		out.Wire = codec.Shared(req.GetWire())
+		out.Wire.Json = nil
+		return out, losses, nil
+	}
 	before, err := images.Codec{}.EncodeRequest(bareImage(req), nil)
 	if err != nil {
 		return nil, nil, err
@@ -214,7 +219,7 @@ func bare(req *genwayv1.GenerateTextRequest, rules []rule) *codec.Request {
 
 func bareImage(req *genwayv1.GenerateImageRequest) *genwayv1.GenerateImageRequest {
 	out := codec.Shared(req)
-	out.Prompt, out.Images, out.ExtraJson, out.NativeFields, out.Wire = "-", nil, "", nil, nil
+	out.Prompt, out.Images, out.Mask, out.ExtraJson, out.NativeFields, out.Wire = "-", nil, nil, "", nil, nil
 	return out
 }
 

@@ -15,6 +15,7 @@ func imageCases() []Case {
 	return []Case{
 		{"C20", "images asked for as events come as the upstream's own events, previews as soon as they are drawn and heartbeats between them; a cut or failed stream never looks complete, an upstream without streams gives its images as events", streamedImages},
 		{"C21", "images are drawn by upstreams that draw in answers of text, each by a call, in the actual size and with the sum of what they used; what such an upstream cannot carry is named, and an answer without an image is a native error that is paid", drawnInText},
+		{"C22", "images are edited: a form with all that it has and JSON by upstreams of images, the same by upstreams that draw in answers of text, whose answers are image_edit events in a stream; a mask that an upstream has no place for is refused by name", edits},
 	}
 }
 

@@ -56,8 +56,9 @@ func (o *settingOptions) set(option string) error {
 type object struct {
 	name              string
 	fields            []field
-	embedded          string // the struct whose members are members, too
-	extra             string // the field that takes the members no field is for
+	embeds            []string // what it embeds: parts, and at most one other struct
+	embedded          string   // the struct that is no part whose members are members, too
+	extra             string   // the field that takes the members no field is for
 	span, whole       string
 	wholeRaw          bool
 	text              string // the field that a string is read into
@@ -115,9 +116,11 @@ func parse(dir string, settings []byte) (*pkg, error) {
 		}
 	}
 	for _, s := range p.order {
-		if of := p.structs[s.embedded]; of != nil && of.part {
-			s.fields, s.embedded = append(s.fields, of.fields...), ""
-			if len(s.fields) > 64 {
+		for _, name := range s.embeds {
+			if of := p.structs[name]; of == nil || !of.part {
+				s.embedded = name
+				continue
+			} else if s.fields = append(s.fields, of.fields...); len(s.fields) > 64 {
 				return nil, fmt.Errorf("%s: more than 64 members", s.name)
 			}
 		}
@@ -216,7 +219,7 @@ func (p *pkg) object(name string, of *ast.StructType, doc *ast.CommentGroup) err
 	tagged := false
 	for _, f := range of.Fields.List {
 		if len(f.Names) == 0 {
-			s.embedded = spelled(f.Type)
+			s.embeds = append(s.embeds, spelled(f.Type))
 			continue
 		}
 		var tag reflect.StructTag

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -89,6 +90,10 @@ func (u *Upstream) request(ctx context.Context, op protocol.Operation, model str
 		if !e.NoStream && !own && len(betas) > 0 {
 			req.Header.Set(betaHeader, strings.Join(betas, ","))
 		}
+	}
+	if form := images.FormType(body); form != "" {
+		req.Header = maps.Clone(req.Header)
+		req.Header.Set("Content-Type", form)
 	}
 	if u.config.Trace {
 		req.Header = traced(req.Header, call.Of(ctx).Carried())
@@ -315,7 +320,7 @@ func printable(value string) bool {
 }
 
 // operations are those that an upstream is called for.
-var operations = []protocol.Operation{protocol.Generate, protocol.Stream, protocol.Count, protocol.Draw, protocol.ListModels, protocol.Compact}
+var operations = []protocol.Operation{protocol.Generate, protocol.Stream, protocol.Count, protocol.Draw, protocol.Edit, protocol.ListModels, protocol.Compact}
 
 // address returns the URL of an operation with a model. The result must not be changed.
 func (u *Upstream) address(op protocol.Operation, model string) *url.URL {
@@ -377,7 +382,7 @@ func (u *Upstream) path(op protocol.Operation, model string) (path string, own b
 	if !own {
 		return generic, false
 	}
-	return path + u.protocol.Subpath(op), true
+	return u.protocol.PathAt(path, op), true
 }
 
 // version returns the version that is put between the base and a path of the protocol;

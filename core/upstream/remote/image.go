@@ -21,7 +21,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := u.unary(ctx, protocol.Draw, req.GetModel(), body, req.GetWire())
+	raw, _, err := u.unary(ctx, imageOperation(req), req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +47,28 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	return resp, nil
 }
 
+// imageOperation is what an upstream is called for by a request for images.
+func imageOperation(req *genwayv1.GenerateImageRequest) protocol.Operation {
+	if len(req.GetImages()) > 0 {
+		return protocol.Edit
+	}
+	return protocol.Draw
+}
+
 // imageBody returns the body of a call for images: the caller's own, with the model patched,
-// or the canonical encoding.
+// or the canonical encoding. A form passes as it is, or is made anew for another model.
 func (u *Upstream) imageBody(ctx context.Context, req *genwayv1.GenerateImageRequest, encode func(*genwayv1.GenerateImageRequest, *codec.Losses) ([]byte, error)) ([]byte, []*genwayv1.Loss, error) {
 	if !u.protocol.Images {
 		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
 	}
-	if u.speaks(req.GetWire()) {
-		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
+	own := req.GetWire().GetJson()
+	switch form := images.FormType(own) != ""; {
+	case !u.speaks(req.GetWire()), len(own) == 0:
+	case !form:
+		body, err := u.patchModel(own, req.GetModel())
 		return body, nil, err
+	case images.FormModel(own) == req.GetModel():
+		return own, nil, nil
 	}
 	var losses codec.Losses
 	body, err := encode(req, &losses)

@@ -13,7 +13,6 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/protocol"
 )
 
 // StreamGenerateImage makes one streamed call. As with text, it sends nothing before there is a
@@ -31,7 +30,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	record.Calls++
 	out := newHoldBack(send, imagePing, u.config.Hold, record)
 	defer out.close()
-	a, err := u.call(ctx, protocol.Draw, req.GetModel(), body, req.GetWire())
+	a, err := u.call(ctx, imageOperation(req), req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return err
 	}

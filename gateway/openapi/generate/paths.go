@@ -15,8 +15,9 @@ type description struct {
 	// summary, description and tag are for people.
 	summary, description, tag string
 	// request, answer and events are types of codecs: of the body, of the answer's body, of which
-	// there may be several forms, and of the data of an answer's events.
-	request        string
+	// there may be several forms, and of the data of an answer's events. form is the type of a multipart form that
+	// the body may be instead.
+	request, form  string
 	answer, events []string
 	// errors names one of the document's responses, security its schemes.
 	errors   string
@@ -26,7 +27,7 @@ type description struct {
 }
 
 func readDescription(of object) (s description, err error) {
-	text := map[string]*string{"summary": &s.summary, "description": &s.description, "tag": &s.tag, "request": &s.request, "errors": &s.errors}
+	text := map[string]*string{"summary": &s.summary, "description": &s.description, "tag": &s.tag, "request": &s.request, "form": &s.form, "errors": &s.errors}
 	lists := map[string]*[]string{"answer": &s.answer, "events": &s.events, "security": &s.security, "parameters": &s.parameters}
 	for key, value := range of {
 		switch v := value.(type) {
@@ -149,12 +150,19 @@ func operationOf(b protocol.Binding, about description, schemas *schemas) (objec
 	if security != nil {
 		operation["security"] = security
 	}
-	if about.request != "" {
-		reference, err := schemas.ref(about.request)
+	bodies := object{}
+	for media, name := range map[string]string{"application/json": about.request, "multipart/form-data": about.form} {
+		if name == "" {
+			continue
+		}
+		reference, err := schemas.ref(name)
 		if err != nil {
 			return nil, err
 		}
-		operation["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": reference}}}
+		bodies[media] = object{"schema": reference}
+	}
+	if len(bodies) > 0 {
+		operation["requestBody"] = object{"required": true, "content": bodies}
 	}
 	return operation, nil
 }

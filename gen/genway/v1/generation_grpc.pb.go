@@ -99,7 +99,7 @@ type GenerationClient interface {
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
 	StreamGenerateText(ctx context.Context, in *GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateTextResponse], error)
-	// GenerateImage produces images from a prompt.
+	// GenerateImage produces images from a prompt, or edits images by one.
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	GenerateImage(ctx context.Context, in *GenerateImageRequest, opts ...grpc.CallOption) (*GenerateImageResponse, error)
 	// StreamGenerateImage produces the same images as a sequence of events, with
@@ -333,7 +333,7 @@ type GenerationServer interface {
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
 	StreamGenerateText(*GenerateTextRequest, grpc.ServerStreamingServer[StreamGenerateTextResponse]) error
-	// GenerateImage produces images from a prompt.
+	// GenerateImage produces images from a prompt, or edits images by one.
 	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	GenerateImage(context.Context, *GenerateImageRequest) (*GenerateImageResponse, error)
 	// StreamGenerateImage produces the same images as a sequence of events, with

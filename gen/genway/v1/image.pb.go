@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// GenerateImageRequest asks for images of a prompt.
+// GenerateImageRequest asks for images of a prompt, or with images for an edit of them.
 type GenerateImageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Model name as the caller knows it. Required.
@@ -40,7 +40,7 @@ type GenerateImageRequest struct {
 	OutputFormat string `protobuf:"bytes,6,opt,name=output_format,json=outputFormat,proto3" json:"output_format,omitempty"`
 	// transparent, opaque, auto.
 	Background string `protobuf:"bytes,7,opt,name=background,proto3" json:"background,omitempty"`
-	// Images to start from.
+	// Images to edit, at most 16. With any, the request is an edit.
 	Images []*Media `protobuf:"bytes,8,rep,name=images,proto3" json:"images,omitempty"`
 	// 0 to 100, for formats that compress with loss.
 	OutputCompression *int32 `protobuf:"varint,9,opt,name=output_compression,json=outputCompression,proto3,oneof" json:"output_compression,omitempty"`
@@ -62,6 +62,11 @@ type GenerateImageRequest struct {
 	// Number of previews of each image, 0 to 3, for StreamGenerateImage alone; absent is
 	// none. An image that is finished early may come with fewer.
 	PartialImages *int32 `protobuf:"varint,17,opt,name=partial_images,json=partialImages,proto3,oneof" json:"partial_images,omitempty"`
+	// An image whose fully transparent areas say where the first of images is edited. Without images it
+	// is INVALID_ARGUMENT.
+	Mask *Media `protobuf:"bytes,18,opt,name=mask,proto3" json:"mask,omitempty"`
+	// How closely an edit keeps to its images, in the vendor's words: high, low; empty is the upstream's default.
+	InputFidelity string `protobuf:"bytes,19,opt,name=input_fidelity,json=inputFidelity,proto3" json:"input_fidelity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,6 +218,20 @@ func (x *GenerateImageRequest) GetPartialImages() int32 {
 		return *x.PartialImages
 	}
 	return 0
+}
+
+func (x *GenerateImageRequest) GetMask() *Media {
+	if x != nil {
+		return x.Mask
+	}
+	return nil
+}
+
+func (x *GenerateImageRequest) GetInputFidelity() string {
+	if x != nil {
+		return x.InputFidelity
+	}
+	return ""
 }
 
 // GenerateImageResponse is the images, each whole.
@@ -478,7 +497,7 @@ var File_genway_v1_image_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\x05\n" +
+	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x06\n" +
 	"\x14GenerateImageRequest\x12\x19\n" +
 	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x12\x1b\n" +
 	"\x06prompt\x18\x02 \x01(\tB\x03\xe0A\x02R\x06prompt\x12\x17\n" +
@@ -502,7 +521,9 @@ const file_genway_v1_image_proto_rawDesc = "" +
 	"extra_json\x18\x0e \x01(\tB\x03\xe0A\x01R\textraJson\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x01R\x04wire\x12@\n" +
 	"\rnative_fields\x18\x10 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\x12/\n" +
-	"\x0epartial_images\x18\x11 \x01(\x05B\x03\xe0A\x01H\x02R\rpartialImages\x88\x01\x01B\b\n" +
+	"\x0epartial_images\x18\x11 \x01(\x05B\x03\xe0A\x01H\x02R\rpartialImages\x88\x01\x01\x12)\n" +
+	"\x04mask\x18\x12 \x01(\v2\x10.genway.v1.MediaB\x03\xe0A\x01R\x04mask\x12*\n" +
+	"\x0einput_fidelity\x18\x13 \x01(\tB\x03\xe0A\x01R\rinputFidelityB\b\n" +
 	"\x06_countB\x15\n" +
 	"\x13_output_compressionB\x11\n" +
 	"\x0f_partial_images\"\xe6\x03\n" +
@@ -561,18 +582,19 @@ var file_genway_v1_image_proto_depIdxs = []int32{
 	3,  // 0: genway.v1.GenerateImageRequest.images:type_name -> genway.v1.Media
 	4,  // 1: genway.v1.GenerateImageRequest.wire:type_name -> genway.v1.WireMessage
 	5,  // 2: genway.v1.GenerateImageRequest.native_fields:type_name -> genway.v1.NativeField
-	6,  // 3: genway.v1.GenerateImageResponse.create_time:type_name -> google.protobuf.Timestamp
-	2,  // 4: genway.v1.GenerateImageResponse.images:type_name -> genway.v1.GeneratedImage
-	7,  // 5: genway.v1.GenerateImageResponse.usage:type_name -> genway.v1.Usage
-	8,  // 6: genway.v1.GenerateImageResponse.losses:type_name -> genway.v1.Loss
-	5,  // 7: genway.v1.GenerateImageResponse.native_fields:type_name -> genway.v1.NativeField
-	4,  // 8: genway.v1.GenerateImageResponse.wire:type_name -> genway.v1.WireMessage
-	5,  // 9: genway.v1.GeneratedImage.native_fields:type_name -> genway.v1.NativeField
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 3: genway.v1.GenerateImageRequest.mask:type_name -> genway.v1.Media
+	6,  // 4: genway.v1.GenerateImageResponse.create_time:type_name -> google.protobuf.Timestamp
+	2,  // 5: genway.v1.GenerateImageResponse.images:type_name -> genway.v1.GeneratedImage
+	7,  // 6: genway.v1.GenerateImageResponse.usage:type_name -> genway.v1.Usage
+	8,  // 7: genway.v1.GenerateImageResponse.losses:type_name -> genway.v1.Loss
+	5,  // 8: genway.v1.GenerateImageResponse.native_fields:type_name -> genway.v1.NativeField
+	4,  // 9: genway.v1.GenerateImageResponse.wire:type_name -> genway.v1.WireMessage
+	5,  // 10: genway.v1.GeneratedImage.native_fields:type_name -> genway.v1.NativeField
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_image_proto_init() }
