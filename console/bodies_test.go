@@ -174,7 +174,7 @@ func TestBodiesOfStreams(t *testing.T) {
 		if string(asked.GetAnswer()) != c.answer || !asked.GetStream() || !strings.Contains(page, c.says) || c.says == "" && strings.Contains(page, "Only the first") {
 			t.Errorf("%s: %q is explained", name, asked.GetAnswer())
 		}
-		for _, want := range []string{"1234 events", "the 77 that the caller gets", "&#34;amounts&#34;", "&#34;caller&#34;", "the stream &lt;was&gt; cut", "more members than are traced", `class="lost"`} {
+		for _, want := range []string{"1234 events", "the 77 that the caller gets", "&#34;amounts&#34;", "&#34;caller&#34;", "the stream &lt;was&gt; cut", "more parameters than are traced", `class="lost"`} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: %q is missing", name, want)
 			}

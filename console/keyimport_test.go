@@ -112,7 +112,7 @@ func TestImportRefuses(t *testing.T) {
 		"group,labels\nchat,x\n":               "line 2: labels: expected NAME=VALUE",
 		"group,labels\nchat,\"a=,a=\"\n":       "line 2: labels: expected NAME=VALUE",
 		"group,addresses\nchat,1.2.3\n":        "line 2: addresses",
-		"group,requests_per_minute\nchat,-1\nchat,NaN\nchat,9223372036854775808\n": "line 4: requests_per_minute: &#34;9223372036854775808&#34; is no whole number",
+		"group,requests_per_minute\nchat,-1\nchat,NaN\nchat,9223372036854775808\n": "line 4: requests_per_minute: &#34;9223372036854775808&#34; is not a whole number",
 		"group,requests_per_minute\nchat,-1\n":                                     "line 2: limits.requests_per_minute",
 		"group,budget_day\nchat,0\n":                                               "line 2: limits.budgets",
 		"group,name\nchat,gwk_000000000000000000000000000000000000\n":              "line 2: name",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 var rawKey = regexp.MustCompile(`gwk_[0-9A-Za-z]{36}`)
@@ -129,6 +130,68 @@ func TestKeyFormIsChecked(t *testing.T) {
 	}
 	if got := f.post(t, session, "/audit/verify", url.Values{"known": {"abc"}}); got.code != http.StatusBadRequest {
 		t.Errorf("a head that is none: %d", got.code)
+	}
+}
+
+// A form that is refused has what was typed, and marks each field that is wrong; so has the form of a key that exists.
+func TestFormsKeepWhatWasTyped(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	_, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "old"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ field, value string }{
+		{"concurrent", "many"}, {"budget_month", "0"}, {"budget_day", "$5"}, {"expire_time", "tomorrow"}, {"models", strings.Repeat("m", 300)}, {"addresses", "10.0.0.1/33"}, {"requests_per_minute", "-1"}, {"owner", "a\tb"},
+	} {
+		form := url.Values{"group": {"chat", "messages"}, "name": {"typed"}, "tokens_per_minute": {"77"}, "strict": {"1"}, c.field: {c.value}}
+		for _, path := range []string{"/keys", "/keys/" + key.ID + "/settings"} {
+			got := f.post(t, session, path, form)
+			if got.code != http.StatusBadRequest || strings.Count(got.body, "aria-invalid") != 1 || strings.Count(got.body, `<span class="wrong" role="alert">`) != 1 {
+				t.Errorf("%s %s: %d %s", path, c.field, got.code, got.body)
+			}
+			for _, want := range []string{`name="name" value="typed"`, `name="tokens_per_minute" value="77"`, `name="strict" value="1" checked`, `name="` + c.field + `" value="` + html.EscapeString(c.value) + `"`} {
+				if !strings.Contains(got.body, want) {
+					t.Errorf("%s %s: there is no %s in %s", path, c.field, want, got.body)
+				}
+			}
+			if path == "/keys" && !strings.Contains(got.body, `value="messages" checked`) {
+				t.Errorf("%s: the groups are not those chosen: %s", c.field, got.body)
+			}
+		}
+	}
+	if again, err := f.keys.Get(t.Context(), key.ID); err != nil || again.Name != "old" {
+		t.Errorf("%v, %v", again, err)
+	}
+	two := f.post(t, session, "/keys", url.Values{"group": {"chat,admin"}, "name": {strings.Repeat("a", 101)}})
+	if two.code != http.StatusBadRequest || !strings.Contains(two.body, `class="wrong"`) {
+		t.Errorf("%d %s", two.code, two.body)
+	}
+}
+
+// Keys are found by name, id or GROUP/NAME, and each has what it has spent this month.
+func TestKeysAreFound(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	_, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "nightly"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.scripted.usage = func(*adminv1.GetUsageRequest) []*adminv1.UsageRow {
+		return []*adminv1.UsageRow{used(key.ID, 3, 6e9)}
+	}
+	for _, name := range []string{"nightly", " nightly ", key.ID, "chat/nightly"} {
+		if got := f.get(t, session, "/keys?"+url.Values{"name": {name}}.Encode()); got.code != http.StatusSeeOther || got.header.Get("Location") != "/keys/"+key.ID {
+			t.Errorf("%q: %d %s", name, got.code, got.header.Get("Location"))
+		}
+	}
+	for _, name := range []string{"night", "<b>", "\x00\xff", f.root, strings.Repeat("n", 1<<16)} {
+		if got := f.get(t, session, "/keys?"+url.Values{"name": {name}}.Encode()); got.code != http.StatusOK || !strings.Contains(got.body, `role="alert"`) || len(active(got.body)) > 0 {
+			t.Errorf("%.20q: %d %.300s", name, got.code, got.body)
+		}
+	}
+	if page := f.get(t, session, "/keys").body; !strings.Contains(page, `<a href="/requests?key=`+key.ID+`">$6.00</a>`) {
+		t.Error(page)
 	}
 }
 
