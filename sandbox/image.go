@@ -3,8 +3,11 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"image"
+	"strconv"
+	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
@@ -13,6 +16,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/sandbox/drawing"
+	"github.com/genway/genway/sandbox/media"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -26,6 +30,8 @@ type commission struct {
 	compression int
 	count       int
 	partials    int
+	// text and given are the tokens of the prompt and of the images that an edit begins with.
+	text, given int64
 }
 
 // GenerateImage makes pictures that name the prompt, each of another colour. Size, quality,
@@ -40,8 +46,9 @@ type commission struct {
 //	response_format     b64_json
 //	partial_images      0 to 3, in a stream
 //
-// and refuses all else, input images included. An image costs tokens.Drawing of its
-// size and quality, the prompt its tokens.
+// and refuses all else. The picture of an edit names the images and the mask that it begins with, too: by type, size and
+// the beginning of their SHA-256. An image costs tokens.Drawing of its size and quality, one that an edit begins
+// with tokens.Image, the prompt its tokens.
 func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), true)
@@ -96,6 +103,8 @@ func (s *Sandbox) image(ctx context.Context, req *genwayv1.GenerateImageRequest,
 func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	c := &commission{count: 1, compression: 100}
 	c.spec = drawing.Spec{Prompt: req.GetPrompt(), Quality: "medium", Background: "opaque"}
+	c.text = int64(tokens.Count(req.GetPrompt()))
+	c.begin(req)
 	switch {
 	case req.GetPrompt() == "":
 		return nil, fault.Missing("prompt")
@@ -103,8 +112,6 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", maxImages, req.GetCount())
 	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MaxPartialImages:
 		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MaxPartialImages, req.GetPartialImages())
-	case len(req.GetImages()) > 0:
-		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
 	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":
 		return nil, fault.Unsupported("response_format", "the sandbox gives b64_json, not %s", clip(req.GetResponseFormat(), 40))
 	case req.OutputCompression != nil && (req.GetOutputCompression() < 0 || req.GetOutputCompression() > 100):
@@ -146,6 +153,29 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	return c, nil
 }
 
+// begin names the images that an edit begins with before the prompt, and counts them.
+func (c *commission) begin(req *genwayv1.GenerateImageRequest) {
+	var names strings.Builder
+	name := func(what string, m *genwayv1.Media) {
+		data := m.GetData()
+		if len(data) == 0 {
+			fmt.Fprintf(&names, "%s: a reference, which is not looked up; ", what)
+			c.given += int64(tokens.Image(0, 0, ""))
+			return
+		}
+		info, digest := media.Describe(m.GetMimeType(), data), sha256.Sum256(data)
+		fmt.Fprintf(&names, "%s: %v, %x; ", what, info, digest[:4])
+		c.given += int64(tokens.Image(info.Width, info.Height, ""))
+	}
+	for i, image := range req.GetImages() {
+		name("image "+strconv.Itoa(i+1), image)
+	}
+	if req.GetMask() != nil {
+		name("mask", req.GetMask())
+	}
+	c.spec.Prompt = names.String() + c.spec.Prompt
+}
+
 // draw makes the i-th image.
 func (c *commission) draw(i int) *image.NRGBA {
 	spec := c.spec
@@ -183,14 +213,15 @@ func (c *commission) size() string { return fmt.Sprintf("%dx%d", c.spec.Width, c
 // usage is what the images from first up to end cost. The prompt is read once, for the
 // first.
 func (c *commission) usage(first, end int) *genwayv1.Usage {
-	in := int64(0)
+	text, given := int64(0), int64(0)
 	if first == 0 {
-		in = int64(tokens.Count(c.spec.Prompt))
+		text, given = c.text, c.given
 	}
+	in := text + given
 	out := int64((end - first) * tokens.Drawing(c.spec.Width, c.spec.Height, c.spec.Quality))
 	return &genwayv1.Usage{
 		InputTokens: in, OutputTokens: out, TotalTokens: in + out,
-		InputTextTokens: &in, InputImageTokens: new(int64(0)),
+		InputTextTokens: &text, InputImageTokens: &given,
 		OutputTextTokens: new(int64(0)), OutputImageTokens: &out,
 	}
 }
@@ -199,6 +230,9 @@ func imageLosses(req *genwayv1.GenerateImageRequest, streamed bool) []*genwayv1.
 	var list []*genwayv1.Loss
 	if req.GetPartialImages() > 0 && !streamed {
 		list = append(list, &genwayv1.Loss{Member: "partial_images", Reason: "only a stream has previews"})
+	}
+	if req.GetInputFidelity() != "" {
+		list = append(list, &genwayv1.Loss{Member: "input_fidelity", Reason: "the sandbox keeps nothing of an image but its name"})
 	}
 	if req.GetStyle() != "" {
 		list = append(list, &genwayv1.Loss{Member: "style", Reason: "the sandbox has one style"})

@@ -80,7 +80,6 @@ func TestRefusedImages(t *testing.T) {
 		"output_format":      func(r *genwayv1.GenerateImageRequest) { r.OutputFormat = "gif" },
 		"output_compression": func(r *genwayv1.GenerateImageRequest) { r.OutputCompression = new(int32(101)) },
 		"response_format":    func(r *genwayv1.GenerateImageRequest) { r.ResponseFormat = "url" },
-		"images":             func(r *genwayv1.GenerateImageRequest) { r.Images = []*genwayv1.Media{{}} },
 	} {
 		t.Run(param, func(t *testing.T) {
 			req := &genwayv1.GenerateImageRequest{Model: "sandbox-image", Prompt: "A red square", Size: "64x64"}
@@ -122,5 +121,38 @@ func TestSketch(t *testing.T) {
 	}
 	if u := resp.Usage; u.GetOutputImageTokens() == 0 || u.GetOutputTextTokens()+u.GetOutputImageTokens() != u.OutputTokens {
 		t.Errorf("usage %v", u)
+	}
+}
+
+// The picture of an edit follows from each image, the mask and the prompt, and all of them are counted.
+func TestEdits(t *testing.T) {
+	image := func(last string) *genwayv1.Media {
+		return &genwayv1.Media{MimeType: "image/png", Source: &genwayv1.Media_Data{Data: []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x08\x00\x00\x00\x08\x08\x02\x00\x00\x00" + last)}}
+	}
+	edit := func(mask *genwayv1.Media, images ...*genwayv1.Media) *genwayv1.GenerateImageResponse {
+		t.Helper()
+		resp, err := newSandbox(t).GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: "sandbox-image", Prompt: "A red square", Size: "256x256", Images: images, Mask: mask, InputFidelity: "high"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	first := edit(image("x"), image("a"), image("b"))
+	if u := first.GetUsage(); u.GetInputTextTokens() != 3 || u.GetInputImageTokens() != 3*85 || u.GetInputTokens() != 3+3*85 {
+		t.Errorf("the usage is %v", u)
+	}
+	if len(first.GetLosses()) != 1 || first.GetLosses()[0].GetMember() != "input_fidelity" {
+		t.Errorf("lost %v", first.GetLosses())
+	}
+	if again := edit(image("x"), image("a"), image("b")); !proto.Equal(first, again) {
+		t.Error("the same edit has another picture")
+	}
+	for name, other := range map[string]*genwayv1.GenerateImageResponse{
+		"another image": edit(image("x"), image("a"), image("c")), "another mask": edit(image("y"), image("a"), image("b")), "no mask": edit(nil, image("a"), image("b")),
+		"fewer images": edit(image("x"), image("a")), "a reference": edit(image("x"), image("a"), &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "f"}}),
+	} {
+		if bytes.Equal(other.GetImages()[0].GetData(), first.GetImages()[0].GetData()) {
+			t.Errorf("%s: the same picture", name)
+		}
 	}
 }
