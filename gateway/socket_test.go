@@ -185,7 +185,12 @@ func TestSocketStreamID(t *testing.T) {
 
 // A conversation goes on by what the socket remembers, on this socket only.
 func TestSocketContinues(t *testing.T) {
-	e := serve(t, nil)
+	t.Run("in process", func(t *testing.T) { continues(t, serve(t, nil)) })
+	t.Run("over a connection", func(t *testing.T) { continues(t, overConnection(t)) })
+}
+
+func continues(t *testing.T, e *edge) {
+	t.Helper()
 	c := e.dial(t)
 	first := c.ask(create)
 	next := func(id string) string {
@@ -458,7 +463,12 @@ func TestSocketClosedMidStream(t *testing.T) {
 
 // A core that fails in the middle ends the answer and not the socket.
 func TestSocketCoreFails(t *testing.T) {
-	e := serve(t, nil)
+	t.Run("in process", func(t *testing.T) { coreFails(t, serve(t, nil)) })
+	t.Run("over a connection", func(t *testing.T) { coreFails(t, overConnection(t)) })
+}
+
+func coreFails(t *testing.T, e *edge) {
+	t.Helper()
 	e.core.stream = func(_ context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
 		return errors.Join(send(codec.Events(answer(), nil)[0]), errors.New("secret text"))
 	}

@@ -16,7 +16,7 @@ func edgeCases() []Case {
 		{"C13", "a path that a wrong base URL makes is answered with what to set; what vendors offer and Genway does not is said to be so", wrongBases},
 		{"C14", "a wrong key is told where it was read and what a key looks like, without echo", wrongKeys},
 		{"C15", "a page of an origin that is allowed can ask and read the answer, an error too; any other page cannot", browsers},
-		{"C16", "over a WebSocket, upstreams of every protocol answer one request after the other, each with a row of the ledger; what the WebSocket has answered is continued without being stored; a caller that leaves cancels its call within 0.1 s", overSocket},
+		{"C16", "over a WebSocket, upstreams of every protocol answer one request after the other, each with a row of the ledger; what it has answered is continued without being stored, and what is stored over another one; a caller that leaves cancels its call within 0.1 s", overSocket},
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 
 	"github.com/coder/websocket"
 	books "github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/probe"
 )
 
 // dial opens a WebSocket of the gateway.
@@ -47,6 +49,42 @@ func hear(t *testing.T, conn *websocket.Conn, kind string) (types []string, last
 		if slices.Contains([]string{kind, "error", "response.failed"}, types[len(types)-1]) {
 			return types, string(message)
 		}
+	}
+}
+
+// overSocketStored has a response that Genway stores go on over another WebSocket, and not for another key.
+func overSocketStored(t *testing.T) {
+	db, err := store.Open(t.Context(), store.Config{Location: newFile(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	g, written := kept(t, db, nil)
+	other, _ := kept(t, db, otherKey{})
+	ask := func(g *harness.Gateway, members string) probe.Value {
+		g.Chat.Answer(answers.Text("The first answer.").Answer(harness.Chat, true))
+		conn := dial(t, g)
+		if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create","model":"chat/m",`+members+`}`)); err != nil {
+			t.Fatal(err)
+		}
+		_, last := hear(t, conn, "response.completed")
+		return parse(t, []byte(last))
+	}
+	first := ask(g, `"input":"the first question"`).At("response")
+	id := first.At("id").Text()
+	if string(first.At("store").Raw) != "true" {
+		t.Fatalf("%s", first.Raw)
+	}
+	second := `"previous_response_id":"` + id + `","input":"the second question"`
+	if next := ask(g, second).At("response"); next.At("previous_response_id").Text() != id || string(next.At("store").Raw) != "true" {
+		t.Errorf("%s", next.Raw)
+	}
+	if asked := string(g.Chat.Last(t).Body); !strings.Contains(asked, "the first question") || !strings.Contains(asked, "The first answer.") {
+		t.Errorf("the upstream gets %s", asked)
+	}
+	written()
+	if refused := ask(other, second); refused.At("error.code").Text() != "previous_response_not_found" {
+		t.Errorf("%s", refused.Raw)
 	}
 }
 
@@ -100,4 +138,5 @@ func overSocket(t *testing.T) {
 			}
 		})
 	}
+	t.Run("stored", overSocketStored)
 }
