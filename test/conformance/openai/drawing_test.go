@@ -107,11 +107,16 @@ func (p *painter) content(body []byte, refuses bool) []string {
 // response is an answer of responses.
 func (p *painter) response(body []byte, refuses bool) []string {
 	var asked struct {
-		Model, Input string
-		Stream       bool
-		Tools        []struct {
+		Model  string
+		Input  any // a text, or a message with images
+		Stream bool
+		Tools  []struct {
 			Type, Size, Quality, Background string
-			PartialImages                   int `json:"partial_images"`
+			PartialImages                   int    `json:"partial_images"`
+			InputFidelity                   string `json:"input_fidelity"`
+			InputImageMask                  struct {
+				ImageURL string `json:"image_url"`
+			} `json:"input_image_mask"`
 		}
 		ToolChoice struct{ Type string } `json:"tool_choice"`
 	}
