@@ -174,6 +174,7 @@ var functions = template.FuncMap{
 	"line":    func(i int) int { return i + 1 },
 	"silent":  silent,
 	"weighed": weighed,
+	"causes":  causes,
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
 		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
 	},

@@ -156,7 +156,7 @@ func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamReques
 }
 
 func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adminv1.ListRoutesResponse, error) {
-	target := []*adminv1.RouteTarget{{Upstream: s.text, Model: s.text, Weight: 3, Overrides: s.text}}
+	target := []*adminv1.RouteTarget{{Upstream: s.text, Model: s.text, Weight: 3, Overrides: s.text, On: []string{s.text}}}
 	return &adminv1.ListRoutesResponse{Routes: []*adminv1.Route{{Model: s.text, Protocols: []string{s.text}, Strategy: s.text, Sticky: true, Strict: true, Deadline: durationpb.New(time.Minute), Targets: target, Fallback: target}}}, nil
 }
 

@@ -67,6 +67,14 @@ func weighed(t *adminv1.RouteTarget, all []*adminv1.RouteTarget) string {
 	return percent(int64(t.GetWeight()), sum)
 }
 
+// causes says when a fallback is tried; empty for other targets, and for one that is tried after failures alone.
+func causes(t *adminv1.RouteTarget) string {
+	if words := t.GetOn(); len(words) > 1 || len(words) == 1 && words[0] != "failure" {
+		return "on " + strings.Join(words, ", ")
+	}
+	return ""
+}
+
 // find says which route a model takes, and where it goes first.
 func (p *upstreamsPage) find(c *call, protocol example) error {
 	resp, err := c.admin.Explain(c.ctx, &adminv1.ExplainRequest{Protocol: protocol.Protocol, Body: []byte(protocol.Body), Model: p.Model})

@@ -25,7 +25,7 @@ routes:
   - {model: "draw-*", targets: [{upstream: pictures}]}
   - model: "talk-*"
     targets: [{upstream: local, weight: 3, drop: [top_p], set: {temperature: 0.2, stop_sequences: [END]}, bound: {max_output_tokens: 4096}}, {upstream: local, model: b}]
-    fallback: [{upstream: claude, model: c, cache: auto, default: {max_output_tokens: 9}, bound: {temperature: {min: 0.1, max: 1}}}]
+    fallback: [{upstream: claude, model: c, cache: auto, default: {max_output_tokens: 9}, bound: {temperature: {min: 0.1, max: 1}}}, {upstream: local, on: [context, failure]}]
   - {model: "box", strict: true, deadline: 90s, drop_tools: [web_search], targets: [{upstream: sandbox}]}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -44,6 +44,7 @@ fallback, in this order:
   3. claude: speaks messages, translated, model c
      calls http://127.0.0.1/v1/messages
      default max_output_tokens 9; bound temperature to 0.1 to 1; cache auto
+  4. local: speaks chat, passed through, model as asked, on failure and context
 `, ""},
 		{"grpc", "box", "routes[2], model box\nstrict: requests that would lose something are refused\ndeadline: 1m30s in all\ntargets:\n  1. sandbox: takes every protocol's requests, model as asked, weight 1\n", ""},
 		{"chat", "draw-1", "", "no target for chat callers"},

@@ -69,7 +69,7 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 		fmt.Fprintln(stdout, "fallback, in this order:")
 	}
 	for i, t := range e.Fallback {
-		fmt.Fprintf(stdout, "  %d. %s\n", len(e.Targets)+i+1, described(t, caller.ID))
+		fmt.Fprintf(stdout, "  %d. %s%s\n", len(e.Targets)+i+1, described(t, caller.ID), causes(t))
 		printCall(stdout, t, c.Model)
 		printOverrides(stdout, t)
 	}
@@ -85,6 +85,14 @@ func chosen(e route.Explanation) string {
 		return "by the session, without one " + how
 	}
 	return how
+}
+
+// causes says when a fallback is tried; empty for one that is tried after failures alone.
+func causes(t route.Target) string {
+	if t.On == 0 || t.On == route.Failure {
+		return ""
+	}
+	return ", on " + strings.Join(t.Causes(), " and ")
 }
 
 // printCall says what is called, without the credentials in it.

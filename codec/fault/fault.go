@@ -43,6 +43,10 @@ const (
 	ReasonUpstreamBusy     = "UPSTREAM_BUSY"
 	ReasonNoImage          = "NO_IMAGE"
 	ReasonImageBlocked     = "IMAGE_BLOCKED"
+	// ReasonContextLength is a prompt that is longer than the context window of the model, ReasonContentPolicy a
+	// request that the vendor refuses for what it is about.
+	ReasonContextLength = "CONTEXT_LENGTH_EXCEEDED"
+	ReasonContentPolicy = "CONTENT_POLICY_VIOLATION"
 )
 
 // Error is a failure that a caller may see. Message, Param and Reason are

@@ -57,6 +57,8 @@ var reasonCodes = map[string]string{
 	fault.ReasonModelNotFound: "model_not_found",
 	fault.ReasonPathNotFound:  "unknown_url",
 	fault.ReasonImageBlocked:  "moderation_blocked",
+	fault.ReasonContextLength: "context_length_exceeded",
+	fault.ReasonContentPolicy: "content_policy_violation",
 }
 
 // vendorCode is how this vendor spells codes; other vendors' are in capitals, or

@@ -96,6 +96,9 @@ type Record struct {
 	Attempts []Attempt
 	// Spent is what failed calls may cost that were followed by another.
 	Spent []Spent
+	// PolicyFallback says that another target follows the last attempt's where the vendor's policy refuses the request. An
+	// answer that ends so before it has content is then a fault (upstream.Withheld).
+	PolicyFallback bool
 	// CallerLeft says that the caller had left by the time the answer was there: the answer was
 	// read for what it cost.
 	CallerLeft bool

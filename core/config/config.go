@@ -184,6 +184,8 @@ type Target struct {
 	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name for the model; without it, the caller's."`
 	// Weight is the target's share of the load; nil and 0 are 1.
 	Weight *int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Share of the load; default 1."`
+	// On are the causes for which a fallback is tried, of Causes. Default failure.
+	On []string `yaml:"on,omitempty" json:"on,omitempty" jsonschema:"enum=failure,enum=context,enum=policy" jsonschema_description:"When a target of fallback is tried, one or more of: failure (default), the last target failed (429, 5xx, timeout, unreachable); context, the prompt was longer than its model's context window; policy, its vendor's content policy refused the request."`
 	// Fit has requests of the upstream's own protocol fit the model, too.
 	Fit bool `yaml:"fit,omitempty" json:"fit,omitempty" jsonschema_description:"Have requests of callers that speak the upstream's protocol fit the model as translated ones do, by what the catalogue says: their bodies are not touched otherwise. The target's model is named."`
 	// Cache is CacheAuto, or empty.

@@ -28,6 +28,9 @@ func Protocols() []string { return append(protocol.Kinds(), protocol.Direct.Kind
 // Strategies returns the ways in which the targets of a route share its load.
 func Strategies() []string { return []string{"weight", "least_busy", "fastest"} }
 
+// Causes are the words of Target.On.
+func Causes() []string { return []string{"failure", "context", "policy"} }
+
 // Mistakes are reported with their place.
 var wrong, quoted = strict.Wrong, strict.Quoted
 
@@ -149,6 +152,9 @@ func (c *Config) checkRoute(all *checks, at string, r Route) {
 		for i, t := range list.targets {
 			here := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
 			c.checkTarget(all, here, t)
+			if len(t.On) > 0 && list.name == "targets" {
+				all.wrongf(here+".on", "targets share the load; on says when a target of fallback is tried")
+			}
 			if t.Fit && t.Model == "" && glob.Is(r.Model) {
 				all.wrongf(here+".fit", "the route is a glob; name the target's model")
 			}
@@ -165,6 +171,14 @@ func (c *Config) checkTarget(all *checks, at string, t Target) {
 	}
 	if !printable(t.Model) {
 		all.wrongf(at+".model", "%q has a character that cannot be shown", t.Model)
+	}
+	for i, cause := range t.On {
+		switch {
+		case !slices.Contains(Causes(), cause):
+			all.wrongf(fmt.Sprintf("%s.on[%d]", at, i), "%q is no cause; one of %s%s", cause, strings.Join(Causes(), ", "), strict.Meant(cause, Causes()))
+		case slices.Contains(t.On[:i], cause):
+			all.wrongf(fmt.Sprintf("%s.on[%d]", at, i), "%s is there twice", cause)
+		}
 	}
 	if t.Upstream == "" {
 		all.wrongf(at, "upstream is missing")

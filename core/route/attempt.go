@@ -287,13 +287,68 @@ func unable(q request) error {
 	return e
 }
 
-// mendable reports whether another upstream might answer where one failed: nothing
-// the request itself is to blame for.
-func mendable(err error) bool {
-	return slices.Contains(mendableKinds, fault.From(err).Kind)
+// Cause is why a call did not answer, as far as another upstream might. Causes can be combined by |.
+type Cause uint8
+
+const (
+	// Failure is a failure that the request is not to blame for: 429, 5xx, timeouts, no connection.
+	Failure Cause = 1 << iota
+	// Context is a prompt that is longer than the context window of the model.
+	Context
+	// Policy is a refusal by the vendor's policy for contents: an error, or an answer that ends so before it has content.
+	Policy
+)
+
+// causes are the words for the causes, in the order of their bits: those of the configuration.
+var causes = []string{"failure", "context", "policy"}
+
+// CauseOf returns the cause of a word; 0 for a word of none.
+func CauseOf(word string) Cause {
+	if i := slices.Index(causes, word); i >= 0 {
+		return 1 << i
+	}
+	return 0
 }
 
-var mendableKinds = []fault.Kind{fault.NotSupported, fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}
+// Causes are the words of the causes for which a fallback is tried.
+func (t *Target) Causes() (words []string) {
+	for i, word := range causes {
+		if t.on(1 << i) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// causeOf returns the causes of a failed call; 0 for one that no other upstream would answer either.
+func causeOf(err error) (c Cause) {
+	f := fault.From(err)
+	if slices.Contains(failureKinds, f.Kind) {
+		c = Failure
+	}
+	switch f.Reason {
+	case fault.ReasonContextLength:
+		c |= Context
+	case fault.ReasonContentPolicy, fault.ReasonImageBlocked:
+		c |= Policy
+	}
+	return c
+}
+
+// on reports whether the target is tried after a call that failed for one of the causes.
+func (t *Target) on(c Cause) bool { return cmp.Or(t.On, Failure)&c != 0 }
+
+// follow counts the targets that are tried after a call that failed for the cause.
+func follow(targets []Target, c Cause) (n int) {
+	for i := range targets {
+		if targets[i].on(c) {
+			n++
+		}
+	}
+	return n
+}
+
+var failureKinds = []fault.Kind{fault.NotSupported, fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}
 
 // withoutReferences leaves out the references to items of earlier answers that are still
 // unresolved, for a target of another protocol than theirs, which stores no items; each is

@@ -19,6 +19,8 @@ type operation[Q, A any] struct {
 	target func(attempt, context.Context, Q) (Q, []*genwayv1.Loss, error)
 	ask    func(upstream.Upstream, context.Context, Q) (A, error)
 	losses func(A) *[]*genwayv1.Loss
+	// withheld returns the fault of an answer that a vendor's policy ended before it had content; nil never looks.
+	withheld func(A) error
 }
 
 var (
@@ -30,6 +32,14 @@ var (
 		target: attempt.text,
 		ask:    upstream.Upstream.GenerateText,
 		losses: func(resp *genwayv1.GenerateTextResponse) *[]*genwayv1.Loss { return &resp.Losses },
+		withheld: func(resp *genwayv1.GenerateTextResponse) error {
+			for _, c := range resp.GetCandidates() {
+				if slices.ContainsFunc(c.GetParts(), func(p *genwayv1.Part) bool { return !upstream.IsEmptyPart(p) }) {
+					return nil
+				}
+			}
+			return upstream.Withheld(resp.GetPromptFeedback(), resp.GetCandidates(), resp.GetUsage())
+		},
 	}
 	generateImage = operation[*genwayv1.GenerateImageRequest, *genwayv1.GenerateImageResponse]{
 		chosen: func(req *genwayv1.GenerateImageRequest, streamed bool) request {
@@ -107,6 +117,11 @@ func run[Q, A any](ctx context.Context, r *Router, o *operation[Q, A], req Q) (A
 		}
 		if answer, err = o.ask(a.Upstream, ctx, asked); err != nil {
 			return err
+		}
+		if o.withheld != nil && call.Of(ctx).PolicyFallback {
+			if err := o.withheld(answer); err != nil {
+				return err
+			}
 		}
 		all := o.losses(answer)
 		if *all = slices.Concat(losses, *all); counted {

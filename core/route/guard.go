@@ -156,7 +156,7 @@ func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 	begun := permit.begun()
 	if t.measured {
 		timing := g.speeds.call(speedOf{t.model, t.streamed}, time.Now())
-		defer func() { timing.end(time.Now(), err != nil && t.caller.Err() == nil && mendable(err)) }()
+		defer func() { timing.end(time.Now(), err != nil && t.caller.Err() == nil && causeOf(err)&Failure != 0) }()
 		prove := begun
 		begun = func() {
 			timing.begun(time.Now())
@@ -298,6 +298,9 @@ func (r *Router) Full(protocol genwayv1.Protocol, model string, asked proto.Mess
 	some, images := false, draws(asked)
 	for _, targets := range [][]Target{route.first(protocol, images), serving(route.Fallback, images)} {
 		for _, t := range targets {
+			if !t.on(Failure) {
+				continue
+			}
 			if t.Guard == nil || !t.Guard.full(cmp.Or(t.Model, model), p) {
 				return nil
 			}

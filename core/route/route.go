@@ -46,7 +46,7 @@ type Route struct {
 	// header, or else, where their signatures pass unread to one of several accounts, one
 	// beginning. Requests of no session go by the strategy.
 	Sticky bool
-	// Fallback are tried in order after the targets.
+	// Fallback are tried in order after the targets, each where the last call failed for a cause of its On.
 	Fallback []Target
 	// Strict refuses what a target would lose.
 	Strict bool
@@ -72,6 +72,8 @@ type Target struct {
 	Model string
 	// Weight is the share of the load; 0 is 1.
 	Weight int
+	// On are the causes for which a fallback is tried; 0 is Failure, as for all Targets of a route.
+	On Cause
 	// Overrides change the parameters of requests; nil changes none.
 	Overrides *override.Overrides
 	// Cache adds prompt-cache breakpoints to translated requests whose callers set none.
@@ -200,6 +202,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	ctx, unshave := shaved(ctx)
 	defer unshave()
 	t := turn{caller: ctx, record: record, drains: &r.drains, streamed: q.streamed, priority: record.Priority, measured: route.Strategy == Fastest && !q.counted}
+	cause := Failure
 	var deadline time.Time
 	if route.Deadline > 0 {
 		deadline = time.Now().Add(route.Deadline)
@@ -215,6 +218,9 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		}
 	}
 	for n, target := range targets {
+		if n > 0 && !target.on(cause) {
+			continue
+		}
 		keep()
 		// Also for a target whose guard refuses the call.
 		record.StartCall(nil)
@@ -223,7 +229,9 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		t.model = record.TargetModel
 		record.StartAttempt(target.inference(route, q), record.TargetModel, protocol.Of(target.Protocol).Name)
 		record.SeveralAccounts = isForeign(&target, targets)
-		t.begin, t.last = share(deadline, len(targets)-n), n == len(targets)-1
+		failover := follow(targets[n+1:], Failure)
+		t.begin, t.last = share(deadline, 1+failover), failover == 0
+		record.PolicyFallback = follow(targets[n+1:], Policy) > 0
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
 			keep()
 			a.drain = d
@@ -234,8 +242,11 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 			return err
 		})
 		record.EndAttempt(err)
-		if err == nil || record.AnswerBegun() || ctx.Err() != nil || !mendable(err) {
+		if err == nil || record.AnswerBegun() && q.streamed || ctx.Err() != nil {
 			break
+		}
+		if cause = causeOf(err); record.AnswerBegun() { // nothing of it has reached the caller, but it may have cost something
+			cause &^= Failure
 		}
 	}
 	if usageOf(record, err) == nil && !record.Accepted {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // Reasons of calls that an upstream did not answer, or that were not waited for.
@@ -44,4 +45,43 @@ func Unreachable(cause error) *fault.Error {
 // gateway's, and the caller can do nothing about it.
 func CredentialsRefused(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.BadUpstream, ReasonCredentials, "the upstream refused the gateway's credentials")
+}
+
+// Withheld returns the fault of an answer without content that a policy of the vendor ended: the prompt was blocked, or all
+// candidates ended by a filter or a refusal. It is nil for all others, and has the usage that the answer reported.
+func Withheld[C interface {
+	GetStopReason() genwayv1.StopReason
+}](blocked *genwayv1.PromptFeedback, candidates []C, usage *genwayv1.Usage) error {
+	if blocked == nil && len(candidates) == 0 {
+		return nil
+	}
+	for _, c := range candidates {
+		switch c.GetStopReason() { //nolint:exhaustive // all others are none of a policy
+		case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, genwayv1.StopReason_STOP_REASON_REFUSAL:
+		default:
+			return nil
+		}
+	}
+	f := fault.New(fault.InvalidRequest, fault.ReasonContentPolicy, "the upstream refused the request by its policy for contents")
+	f.Usage = usage
+	return f
+}
+
+// IsEmptyPart reports whether a part has nothing but its kind.
+func IsEmptyPart(part *genwayv1.Part) bool {
+	if part.GetThoughtSignature() != nil {
+		return false
+	}
+	switch k := part.GetKind().(type) {
+	case nil:
+		return true
+	case *genwayv1.Part_Text:
+		return k.Text.GetText() == ""
+	case *genwayv1.Part_Refusal:
+		return k.Refusal.GetText() == ""
+	case *genwayv1.Part_Thinking:
+		t := k.Thinking
+		return t.GetText() == "" && len(t.GetSummary()) == 0 && t.GetSignature() == nil && t.GetEncryptedContent() == nil
+	}
+	return false
 }

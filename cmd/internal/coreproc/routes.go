@@ -137,6 +137,9 @@ func targets(list []config.Target, made map[string]route.Target, listings map[st
 		if t.Weight != nil {
 			target.Weight = *t.Weight
 		}
+		for _, cause := range t.On {
+			target.On |= route.CauseOf(cause)
+		}
 		if listing := listings[t.Upstream]; listing != nil {
 			target.Models = listed(listing, t.Model)
 		}
@@ -209,7 +212,7 @@ func (r *Routing) Routes() []*adminv1.Route {
 		}
 		for i := range from.Fallback {
 			t := &from.Fallback[i]
-			m.Fallback = append(m.Fallback, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Overrides: t.Changes()})
+			m.Fallback = append(m.Fallback, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Overrides: t.Changes(), On: t.Causes()})
 		}
 		list = append(list, m)
 	}

@@ -64,6 +64,7 @@ type deployment struct {
 	group  string // what callers name
 	target yaml.MapSlice
 	weight *float64
+	on     []string // the causes of a fallback; nil is failure
 	order  int
 	kind   string
 	at     *node
@@ -187,7 +188,11 @@ func (b *builder) route(model string, targets, fallback []deployment, more ...ya
 	if len(fallback) > 0 {
 		var list []yaml.MapSlice
 		for _, d := range fallback {
-			list = append(list, d.target)
+			target := slices.Clone(d.target)
+			if d.on != nil {
+				target = append(target, yaml.MapItem{Key: "on", Value: d.on})
+			}
+			list = append(list, target)
 		}
 		r = append(r, yaml.MapItem{Key: "fallback", Value: list})
 	}

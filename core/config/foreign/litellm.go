@@ -413,7 +413,8 @@ func (l *litellm) settings() {
 // route makes the routes, with their aliases and fallbacks.
 func (l *litellm) route() {
 	strategy := l.strategy()
-	fallbacks, always := l.fallbacks()
+	fallbacks := []fallbacks{l.fallbacks("failure", "fallbacks"), l.fallbacks("context", "context_window_fallbacks"), l.fallbacks("policy", "content_policy_fallbacks")}
+	fallbacks[0].always = append(fallbacks[0].always, l.standIns(l.router("default_fallbacks"), "each model without another")...)
 	names := slices.Clone(l.groups)
 	of := map[string]string{}
 	if alias := l.root.get("router_settings", "model_group_alias"); alias != nil {
@@ -443,13 +444,17 @@ func (l *litellm) route() {
 		if len(targets) == 0 {
 			continue
 		}
-		groups, own := fallbacks[group]
-		if !own {
-			groups = always
-		}
-		for _, next := range groups {
-			first, _ := l.ordered(next)
-			later = append(later, first...)
+		for _, f := range fallbacks {
+			groups, own := f.of[group]
+			if !own {
+				groups = f.always
+			}
+			for _, next := range groups {
+				first, _ := l.ordered(next)
+				for _, d := range first {
+					later = standIn(later, d, f.cause)
+				}
+			}
 		}
 		l.addRoute(name, targets, later, strategy)
 	}
@@ -519,38 +524,66 @@ func (l *litellm) strategy() yaml.MapSlice {
 	return nil
 }
 
-// fallbacks reads which groups stand in for which, and for all that have none of their own.
-func (l *litellm) fallbacks() (of map[string][]string, always []string) {
-	of = map[string][]string{}
-	groups := func(n *node, whose string) (list []string) {
-		for _, item := range n.list() {
-			if l.members[item.value()] == nil {
-				l.sayf(item, Manual, "no route is made for the model %s", item.value())
-				continue
+// standIn adds a deployment to a fallback for a cause. One that is there already, for another cause, is for both.
+func standIn(later []deployment, d deployment, cause string) []deployment {
+	for i, other := range later {
+		if fmt.Sprint(other.target) == fmt.Sprint(d.target) {
+			if causes := other.causes(); !slices.Contains(causes, cause) {
+				later[i].on = append(causes, cause)
 			}
-			list = append(list, item.value())
-			l.sayf(item, Exact, "fallback of %s", whose)
-			if first, _ := l.ordered(item.value()); len(first) > 1 {
-				l.restatef(item, "fallback of %s: its %d targets are tried in order, and LiteLLM balances them", whose, len(first))
-			}
+			return later
 		}
-		return list
 	}
-	for _, item := range l.router("fallbacks").list() {
+	if cause != "failure" {
+		d.on = []string{cause}
+	}
+	return append(later, d)
+}
+
+func (d *deployment) causes() []string {
+	if d.on == nil {
+		return []string{"failure"}
+	}
+	return slices.Clone(d.on)
+}
+
+// fallbacks are the groups that stand in for which, where a call fails for a cause, and for all that have none of their own.
+type fallbacks struct {
+	cause  string
+	of     map[string][]string
+	always []string
+}
+
+// fallbacks reads a setting of them.
+func (l *litellm) fallbacks(cause, setting string) fallbacks {
+	f := fallbacks{cause: cause, of: map[string][]string{}}
+	for _, item := range l.router(setting).list() {
 		for _, name := range item.keys {
 			switch {
 			case name == "*":
-				always = append(always, groups(item.members[name], "each model without another")...)
+				f.always = append(f.always, l.standIns(item.members[name], "each model without another")...)
 			case l.members[name] == nil:
 				l.sayf(item.members[name], Manual, "no route is made for the model %s", name)
 			default:
-				of[name] = groups(item.members[name], name)
+				f.of[name] = l.standIns(item.members[name], name)
 			}
 		}
 	}
-	always = append(always, groups(l.router("default_fallbacks"), "each model without another")...)
-	for _, key := range []string{"context_window_fallbacks", "content_policy_fallbacks"} {
-		l.sayf(l.router(key), Unsupported, "Genway falls back where a target fails (429, 5xx, timeouts), not for a request that is refused")
+	return f
+}
+
+// standIns reads the groups that stand in for a model.
+func (l *litellm) standIns(n *node, whose string) (list []string) {
+	for _, item := range n.list() {
+		if l.members[item.value()] == nil {
+			l.sayf(item, Manual, "no route is made for the model %s", item.value())
+			continue
+		}
+		list = append(list, item.value())
+		l.sayf(item, Exact, "fallback of %s", whose)
+		if first, _ := l.ordered(item.value()); len(first) > 1 {
+			l.restatef(item, "fallback of %s: its %d targets are tried in order, and LiteLLM balances them", whose, len(first))
+		}
 	}
-	return of, always
+	return list
 }

@@ -113,12 +113,13 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	}
 	body = u.placeError(resp.StatusCode, resp.Header, u.redact(bytes.TrimPrefix(body, byteOrderMark)))
 	f := u.protocol.ErrorCodec().DecodeError(resp.StatusCode, body)
+	f.Classify()
 	noteRefusal(a.record, f)
 	f.Status = callerStatus(resp.StatusCode)
 	f.RetryAfter = retryAfter(resp.Header)
 	f.UpstreamRequestID = requestID(resp.Header)
 	switch {
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusProxyAuthRequired:
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden && f.Reason != fault.ReasonContentPolicy || resp.StatusCode == http.StatusProxyAuthRequired:
 		own := upstream.CredentialsRefused(f)
 		own.UpstreamRequestID = f.UpstreamRequestID
 		return own

@@ -43,7 +43,7 @@ func (u *Upstream) GenerateText(ctx context.Context, asked *deferred.Request) (*
 	}
 	if own && !stream {
 		resp, ok := u.head(raw)
-		if !ok {
+		if !ok || record.PolicyFallback { // which asks for its content
 			if resp, err = u.codec.DecodeResponse(raw); err != nil {
 				resp = u.partialAnswer(raw)
 			}

@@ -29,12 +29,13 @@ func (u *Upstream) redact(body []byte) []byte {
 }
 
 // redactFault does the same for a failure that an upstream reports with status 200, or within a
-// stream.
+// stream, and classifies it.
 func (u *Upstream) redactFault(err error) error {
 	if err == nil {
 		return nil
 	}
 	f := fault.From(err)
+	f.Classify()
 	f.Message = string(u.redact([]byte(f.Message)))
 	if f.Wire != nil {
 		f.Wire.Json = u.redact(f.Wire.Json)

@@ -212,6 +212,9 @@ func (s *textStream) forward(f codec.Frame, raw []byte) error {
 		f.Data, err = s.upstream.redact(f.Data), s.upstream.redactFault(err)
 	}
 	found := s.look(events)
+	if refused := s.withheld(found); refused != nil {
+		return s.failure(refused)
+	}
 	found.content = found.content || content
 	s.heartbeat = found.ping
 	s.progress = found.content || len(events) > 0 && !found.ping
@@ -286,7 +289,7 @@ func (s *textStream) look(events []*genwayv1.StreamGenerateTextResponse) (f foun
 			s.record.RawModel = p.Started.GetModel()
 			p.Started.Losses = append(s.losses, p.Started.Losses...)
 		case *genwayv1.StreamGenerateTextResponse_PartStarted:
-			f.calls, f.content = true, f.content || !isEmptyPart(p.PartStarted.GetPart())
+			f.calls, f.content = true, f.content || !upstream.IsEmptyPart(p.PartStarted.GetPart())
 			if s.namesAccount {
 				s.upstream.named(p.PartStarted.GetPart())
 			}
@@ -407,7 +410,11 @@ func (s *textStream) end() error {
 		usage := cmp.Or(fault.From(err).Usage, s.reported())
 		events, err = []*genwayv1.StreamGenerateTextResponse{codec.Event(&genwayv1.TextCompleted{Usage: usage})}, nil
 	}
-	return s.send(events, s.look(events), s.upstream.redactFault(err))
+	found := s.look(events)
+	if refused := s.withheld(found); refused != nil {
+		return s.failure(refused)
+	}
+	return s.send(events, found, s.upstream.redactFault(err))
 }
 
 // unary sends a unary answer as the events of a stream.
@@ -426,6 +433,16 @@ func (s *textStream) unary() error {
 	s.passThrough = false // the caller asked for events, and the upstream has sent none
 	events := codec.Events(resp, nil)
 	return s.send(events, s.look(events), nil)
+}
+
+// withheld returns the fault of an answer that a vendor's policy ends before it has content, where another target follows; nil
+// for all others.
+func (s *textStream) withheld(f found) error {
+	if f.completed == nil || !s.record.PolicyFallback || s.out.isReleased() {
+		return nil
+	}
+	end := f.completed.GetCompleted()
+	return upstream.Withheld(end.GetPromptFeedback(), end.GetCandidates(), end.GetUsage())
 }
 
 // isFailure reports whether a frame is, as a whole, the failure that was read from it.
@@ -554,23 +571,4 @@ func (b *holdBack[E]) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-}
-
-// isEmptyPart reports whether a part has nothing but its kind.
-func isEmptyPart(part *genwayv1.Part) bool {
-	if part.GetThoughtSignature() != nil {
-		return false
-	}
-	switch k := part.GetKind().(type) {
-	case nil:
-		return true
-	case *genwayv1.Part_Text:
-		return k.Text.GetText() == ""
-	case *genwayv1.Part_Refusal:
-		return k.Refusal.GetText() == ""
-	case *genwayv1.Part_Thinking:
-		t := k.Thinking
-		return t.GetText() == "" && len(t.GetSummary()) == 0 && t.GetSignature() == nil && t.GetEncryptedContent() == nil
-	}
-	return false
 }

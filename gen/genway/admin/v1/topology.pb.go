@@ -759,7 +759,9 @@ type RouteTarget struct {
 	// Its share of the load; 0 for a fallback.
 	Weight int32 `protobuf:"varint,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// What is changed on the way, for people: "set: temperature 0.5"; empty for nothing.
-	Overrides     string `protobuf:"bytes,4,opt,name=overrides,proto3" json:"overrides,omitempty"`
+	Overrides string `protobuf:"bytes,4,opt,name=overrides,proto3" json:"overrides,omitempty"`
+	// Of a fallback: why it is tried, of failure, context and policy; empty for other targets.
+	On            []string `protobuf:"bytes,5,rep,name=on,proto3" json:"on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -820,6 +822,13 @@ func (x *RouteTarget) GetOverrides() string {
 		return x.Overrides
 	}
 	return ""
+}
+
+func (x *RouteTarget) GetOn() []string {
+	if x != nil {
+		return x.On
+	}
+	return nil
 }
 
 // Route is a route of the configuration in force.
@@ -1887,12 +1896,13 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\vnative_code\x18\x05 \x01(\tB\x03\xe0A\x03R\n" +
 	"nativeCode\x12$\n" +
 	"\vnative_body\x18\x06 \x01(\fB\x03\xe0A\x03R\n" +
-	"nativeBody\"\x89\x01\n" +
+	"nativeBody\"\x9e\x01\n" +
 	"\vRouteTarget\x12\x1f\n" +
 	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12\x1b\n" +
 	"\x06weight\x18\x03 \x01(\x05B\x03\xe0A\x03R\x06weight\x12!\n" +
-	"\toverrides\x18\x04 \x01(\tB\x03\xe0A\x03R\toverrides\"\x95\x03\n" +
+	"\toverrides\x18\x04 \x01(\tB\x03\xe0A\x03R\toverrides\x12\x13\n" +
+	"\x02on\x18\x05 \x03(\tB\x03\xe0A\x03R\x02on\"\x95\x03\n" +
 	"\x05Route\x12\x19\n" +
 	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x03R\x05model\x12!\n" +
 	"\tprotocols\x18\x02 \x03(\tB\x03\xe0A\x03R\tprotocols\x12\x1f\n" +
