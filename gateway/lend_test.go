@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
@@ -58,6 +59,23 @@ func (r reader) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grp
 	return nil
 }
 
+// GenerateImage refuses a form whose image is not of one letter, or has come twice, and answers with the letter.
+func (reader) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	if len(req.GetImages()) != 1 || req.GetImages()[0].GetSource() != nil || len(req.GetNativeFields()) > 0 {
+		return nil, status.Error(codes.DataLoss, "the body's fields are in the message, too")
+	}
+	if err := images.Complete(req); err != nil {
+		return nil, err
+	}
+	data := strings.TrimPrefix(string(req.GetImages()[0].GetData()), pngHead)
+	if strings.Trim(data, data[:1]) != "" || string(req.GetNativeFields()[0].GetJson()) != `"`+data[:1]+`"` {
+		return nil, status.Error(codes.DataLoss, "a body of others")
+	}
+	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Url{Url: fmt.Sprintf("%s %d.", data[:1], len(data))}}}}, nil
+}
+
+const pngHead = "\x89PNG\r\n\x1a\n"
+
 // Large bodies reach a core over a connection whole, many at once, though their memory is used again: in
 // one piece and grown, as answers and as streams, with callers that go away in the middle. (With the race
 // detector, memory is written over as it is given back.)
@@ -97,6 +115,14 @@ func TestBodiesInMemoryUsedAgain(t *testing.T) {
 					}
 					leave()
 				}
+				field := "--b\r\nContent-Disposition: form-data; name=%s\r\n\r\n" + letter + "\r\n"
+				form := fmt.Sprintf(field+field+field, "model", "prompt", "x") +
+					"--b\r\nContent-Disposition: form-data; name=image; filename=a\r\n\r\n" + pngHead + strings.Repeat(letter, size) + "\r\n--b--"
+				header := right("images")
+				header.Set("Content-Type", "multipart/form-data; boundary=b")
+				if got, err := postTo(t.Context(), edge, "/v1/images/edits", header, strings.NewReader(form), len(form)); err != nil || !strings.Contains(got, fmt.Sprintf("%s %d.", letter, size)) {
+					t.Errorf("%s, a form of %d bytes: %v, %.300s", letter, size, err, got)
+				}
 			}
 		})
 	}
@@ -114,11 +140,15 @@ func (l leaving) Read([]byte) (int, error) {
 
 // post sends a body of a length and returns the answer to it.
 func post(ctx context.Context, edge *httptest.Server, body io.Reader, length int) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, edge.URL+"/v1/chat/completions", body)
+	return postTo(ctx, edge, "/v1/chat/completions", right("chat"), body, length)
+}
+
+func postTo(ctx context.Context, edge *httptest.Server, path string, header http.Header, body io.Reader, length int) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, edge.URL+path, body)
 	if err != nil {
 		return "", err
 	}
-	req.Header, req.ContentLength = right("chat"), int64(length)
+	req.Header, req.ContentLength = header, int64(length)
 	resp, err := edge.Client().Do(req)
 	if err != nil {
 		return "", err

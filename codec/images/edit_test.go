@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime/multipart"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -249,6 +250,40 @@ func TestCompleteChecksDirectCallers(t *testing.T) {
 		if param == "" && (req.GetImages()[0].GetMimeType() != "image/png" || req.GetMask().GetMimeType() != "image/jpeg") {
 			t.Errorf("%v", req)
 		}
+	}
+}
+
+// The images of a form stay where they are: to read 60 MB at edge and core allocates next to nothing, and a form of 60 MB in
+// fields of a byte is refused at the first that is too many.
+func TestFormsCostNoMemory(t *testing.T) {
+	allocated := func(do func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	body := []byte(plain + file("image", "image/png", aPNG+strings.Repeat("a", 60<<20)) + "--b--")
+	if n := allocated(func() {
+		req, err := images.Codec{}.DecodeEdit(body, bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := images.Bare(req.GenerateImageRequest)
+		core.Wire = &genwayv1.WireMessage{Json: body}
+		if err := images.Complete(core); err != nil || len(core.GetImages()[0].GetData()) < 60<<20 {
+			t.Error(err)
+		}
+	}); n > 256<<10 {
+		t.Errorf("%d bytes", n)
+	}
+	body = []byte(plain + strings.Repeat(text("x[]", "1"), 60<<20/len(text("x[]", "1"))) + "--b--")
+	if n := allocated(func() {
+		if _, err := (images.Codec{}).DecodeEdit(body, bound); err == nil {
+			t.Error("it is taken")
+		}
+	}); n > 256<<10 {
+		t.Errorf("%d bytes", n)
 	}
 }
 
