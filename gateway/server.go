@@ -61,7 +61,7 @@ var errShutdown = errors.New("gateway: shutting down")
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
-	upgraded := newUpgraded()
+	upgraded := newUpgraded() //nolint:contextcheck // it outlives ctx, as the requests do
 	defer upgraded.end()
 	requests = context.WithValue(requests, upgradedKey{}, upgraded)
 	server := &http.Server{

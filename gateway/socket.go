@@ -200,6 +200,7 @@ func (c *socketConn) silent(since time.Duration) bool {
 func (s *socket) serve() {
 	ctx, cut := context.WithCancel(s.request.Context())
 	s.tasks.Go(s.keep)
+	defer s.server.atCut(func() { _ = s.wire.Close() })()
 	defer func() {
 		cut()
 		_ = s.wire.Close()
@@ -426,7 +427,7 @@ func (s *socket) keep() {
 	age, ping := time.NewTimer(socketAge), time.NewTicker(pingEvery)
 	defer age.Stop()
 	defer ping.Stop()
-	draining, closing, gone := s.edge.config.Draining, s.server.closing, s.server.gone
+	draining, closing := s.edge.config.Draining, s.server.closing
 	leave := func() {
 		s.retire(&ending{fault: shuttingDown(nil), code: websocket.StatusGoingAway, reason: "the server is shutting down; connect again"})
 		draining, closing = nil, nil
@@ -435,9 +436,6 @@ func (s *socket) keep() {
 		select {
 		case <-s.over:
 			return
-		case <-gone:
-			_ = s.wire.Close()
-			gone = nil
 		case <-draining:
 			leave()
 		case <-closing:
@@ -569,23 +567,23 @@ func (k *socketKeys) close(key string) {
 	}
 }
 
-// upgraded are the WebSockets of a server, of which net/http's Shutdown does not know. The zero pointer is that of a server that is
-// not Serve's.
+// upgraded are the WebSockets of a server, of which net/http's Shutdown does not know.
 type upgraded struct {
-	// closing is closed when the server begins to end: what is idle is closed. gone is closed when its time is over.
-	closing, gone chan struct{}
-	mu            sync.Mutex
-	closed        bool
-	sockets       sync.WaitGroup
-	cut           func()
+	// closing is closed when the server begins to end: what is idle is closed. When its time is over, cut calls what was given
+	// to atCut, which returns what takes it back.
+	closing chan struct{}
+	cut     func()
+	atCut   func(func()) func() bool
+	mu      sync.Mutex
+	closed  bool
+	sockets sync.WaitGroup
 }
 
 type upgradedKey struct{}
 
 func newUpgraded() *upgraded {
-	u := &upgraded{closing: make(chan struct{}), gone: make(chan struct{})}
-	u.cut = sync.OnceFunc(func() { close(u.gone) })
-	return u
+	gone, cut := context.WithCancel(context.Background())
+	return &upgraded{closing: make(chan struct{}), cut: cut, atCut: func(do func()) func() bool { return context.AfterFunc(gone, do) }}
 }
 
 // upgradedOf returns those of the server of a request.
@@ -593,7 +591,7 @@ func upgradedOf(ctx context.Context) *upgraded {
 	if u, ok := ctx.Value(upgradedKey{}).(*upgraded); ok {
 		return u
 	}
-	return &upgraded{} // which ends with nothing
+	return &upgraded{atCut: func(func()) func() bool { return func() bool { return true } }} // which ends with nothing
 }
 
 // join adds one. It reports false once the server ends.

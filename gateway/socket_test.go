@@ -461,6 +461,26 @@ func TestSocketClosedMidStream(t *testing.T) {
 	}
 }
 
+// An event of any size is one message.
+func TestSocketLargeEvents(t *testing.T) {
+	e := serve(t, nil)
+	for _, size := range []int{16 << 10, 64<<10 - 200, 64 << 10, 1 << 20} {
+		whole := answer()
+		whole.Candidates[0].Parts[0].GetText().Text = strings.Repeat("x", size)
+		e.core.stream = func(_ context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
+			for _, ev := range codec.Events(whole, nil) {
+				if err := send(ev); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if m := e.dial(t).ask(create); m.Type != "response.completed" || strings.Count(m.raw, "x") < size {
+			t.Errorf("%d bytes: %s of %d bytes", size, m.Type, len(m.raw))
+		}
+	}
+}
+
 // A core that fails in the middle ends the answer and not the socket.
 func TestSocketCoreFails(t *testing.T) {
 	t.Run("in process", func(t *testing.T) { coreFails(t, serve(t, nil)) })
@@ -707,4 +727,28 @@ func TestSocketOfASlowCaller(t *testing.T) {
 			t.Errorf("%v", m)
 		}
 	})
+}
+
+// A caller that reads nothing does not hold up the end of the server.
+func TestSocketShutdownOfADeadCaller(t *testing.T) {
+	for name, ask := range map[string]bool{"idle": false, "answered": true} {
+		t.Run(name, func(t *testing.T) {
+			e, stop := serving(t, -1)
+			held(e)
+			c := e.dial(t)
+			if ask {
+				c.send(create)
+				if _, err := c.next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			begun := time.Now()
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(begun); took > 4*time.Second { // the grace, and two seconds for the last frames
+				t.Errorf("the server ended after %v", took)
+			}
+		})
+	}
 }
