@@ -79,7 +79,7 @@ help: ## List the targets
 ## The contract
 
 # The codecs whose structs have generated code.
-WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/images ./codec/internal/wiregen/kinds
+WIRES := ./codec/google ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/interactions ./codec/images ./codec/internal/wiregen/kinds
 
 # The tests that write tables of the documentation and the schema of the configuration.
 TABLES := TestEachFieldIsCarriedLostOrRefused|TestSchemaIsFresh|TestDocs

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/codectest"
 	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/test/cpu"
@@ -18,7 +19,7 @@ import (
 // Requests with very many items are translated at a cost that grows with their number, and not with its square.
 func TestU43TranslatingManyItemsIsCheap(t *testing.T) {
 	const many = 40_000
-	everyone := []codec.Codec{chat.Codec{}, responses.Codec{}, messages.Codec{}, generatecontent.Codec{}}
+	everyone := []codec.Codec{chat.Codec{}, responses.Codec{}, messages.Codec{}, generatecontent.Codec{}, interactions.Codec{}}
 	for name, c := range map[string]struct {
 		from             codec.Codec
 		head, item, tail string // # is the number of the item

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 )
@@ -50,6 +51,14 @@ func TestCallWithoutNameIsNoAnswer(t *testing.T) {
 			generatecontent.Codec{},
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"args":{}}}]},"finishReason":"STOP"}]}`,
 			[]string{`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"","args":{}}}]},"finishReason":"STOP"}]}`},
+		},
+		"interactions": {
+			interactions.Codec{},
+			`{"id":"i","status":"requires_action","steps":[{"type":"function_call","id":"c","name":"","arguments":{}}]}`,
+			[]string{
+				`{"event_type":"interaction.created","interaction":{"id":"i","status":"in_progress"}}`,
+				`{"event_type":"step.start","index":0,"step":{"type":"function_call","id":"c","arguments":{}}}`,
+			},
 		},
 	} {
 		_, err := test.codec.DecodeResponse([]byte(test.whole))

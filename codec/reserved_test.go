@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
@@ -26,6 +27,7 @@ var encoders = map[genwayv1.Protocol]func(*genwayv1.GenerateTextRequest) ([]byte
 	genwayv1.Protocol_PROTOCOL_RESPONSES:        encodes(responses.Codec{}),
 	genwayv1.Protocol_PROTOCOL_MESSAGES:         encodes(messages.Codec{}),
 	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: encodes(generatecontent.Codec{}),
+	genwayv1.Protocol_PROTOCOL_INTERACTIONS:     encodes(interactions.Codec{}),
 	genwayv1.Protocol_PROTOCOL_IMAGES: func(r *genwayv1.GenerateTextRequest) ([]byte, error) {
 		return images.Codec{}.EncodeRequest(&genwayv1.GenerateImageRequest{Model: r.GetModel(), Prompt: "p", ExtraJson: r.GetExtraJson(), NativeFields: r.GetNativeFields()}, nil)
 	},
@@ -134,6 +136,7 @@ func TestMisspeltMembers(t *testing.T) {
 		responses.Codec{}:       {`{"model":"m","input":"hi","MODEL":"other"}`, `{"model":"m","input":"hi","Max_output_tokens":9}`},
 		messages.Codec{}:        {`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}],"Max_tokens":9}`},
 		generatecontent.Codec{}: {`{"contents":[{"parts":[{"text":"hi"}]}],"GenerationConfig":{}}`},
+		interactions.Codec{}:    {`{"model":"m","input":"hi","Model":"other"}`, `{"model":"m","input":"hi","generation_config":{"Max_output_tokens":9}}`},
 	} {
 		for _, body := range bodies {
 			_, err := c.DecodeRequest([]byte(body))

@@ -14,6 +14,7 @@ const (
 	responses       vendors = 1 << genwayv1.Protocol_PROTOCOL_RESPONSES
 	messages        vendors = 1 << genwayv1.Protocol_PROTOCOL_MESSAGES
 	generateContent vendors = 1 << genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	interactions    vendors = 1 << genwayv1.Protocol_PROTOCOL_INTERACTIONS
 )
 
 // stopWords are the words by which vendors and engines say why an answer ended, in lower case (generateContent
@@ -33,25 +34,28 @@ var stopWords = map[string]struct {
 	"eos":       {genwayv1.StopReason_STOP_REASON_END_TURN, 0},
 	"eos_token": {genwayv1.StopReason_STOP_REASON_END_TURN, 0},
 	"complete":  {genwayv1.StopReason_STOP_REASON_END_TURN, 0},
-	"completed": {genwayv1.StopReason_STOP_REASON_END_TURN, 0},
+	"completed": {genwayv1.StopReason_STOP_REASON_END_TURN, interactions},
 
 	"stop_sequence": {genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE, messages},
 
-	"tool_calls":    {genwayv1.StopReason_STOP_REASON_TOOL_CALL, chat},
-	"tool_call":     {genwayv1.StopReason_STOP_REASON_TOOL_CALL, 0},
-	"tool_use":      {genwayv1.StopReason_STOP_REASON_TOOL_CALL, messages},
-	"function_call": {genwayv1.StopReason_STOP_REASON_TOOL_CALL, chat},
+	"tool_calls":      {genwayv1.StopReason_STOP_REASON_TOOL_CALL, chat},
+	"tool_call":       {genwayv1.StopReason_STOP_REASON_TOOL_CALL, 0},
+	"tool_use":        {genwayv1.StopReason_STOP_REASON_TOOL_CALL, messages},
+	"function_call":   {genwayv1.StopReason_STOP_REASON_TOOL_CALL, chat},
+	"requires_action": {genwayv1.StopReason_STOP_REASON_TOOL_CALL, interactions},
 
 	"length":            {genwayv1.StopReason_STOP_REASON_MAX_TOKENS, chat},
 	"max_tokens":        {genwayv1.StopReason_STOP_REASON_MAX_TOKENS, messages | generateContent},
 	"max_output_tokens": {genwayv1.StopReason_STOP_REASON_MAX_TOKENS, responses},
+	"incomplete":        {genwayv1.StopReason_STOP_REASON_MAX_TOKENS, interactions},
 
 	"model_length":                  {genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW, 0},
 	"model_context_window_exceeded": {genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW, messages},
 
-	"pause_turn":   {genwayv1.StopReason_STOP_REASON_PAUSE, messages},
-	"continuation": {genwayv1.StopReason_STOP_REASON_PAUSE, generateContent},
-	"compaction":   {genwayv1.StopReason_STOP_REASON_PAUSE, messages},
+	"pause_turn":            {genwayv1.StopReason_STOP_REASON_PAUSE, messages},
+	"continuation":          {genwayv1.StopReason_STOP_REASON_PAUSE, generateContent},
+	"compaction":            {genwayv1.StopReason_STOP_REASON_PAUSE, messages},
+	"requires_continuation": {genwayv1.StopReason_STOP_REASON_PAUSE, interactions},
 
 	"refusal": {genwayv1.StopReason_STOP_REASON_REFUSAL, messages},
 
@@ -82,6 +86,7 @@ var stopWords = map[string]struct {
 	"max_messages":              {genwayv1.StopReason_STOP_REASON_OTHER, responses},
 	"steered":                   {genwayv1.StopReason_STOP_REASON_OTHER, responses},
 	"other":                     {genwayv1.StopReason_STOP_REASON_OTHER, generateContent},
+	"budget_exceeded":           {genwayv1.StopReason_STOP_REASON_OTHER, interactions},
 	"image_other":               {genwayv1.StopReason_STOP_REASON_OTHER, generateContent},
 	"finish_reason_unspecified": {genwayv1.StopReason_STOP_REASON_OTHER, generateContent},
 }
@@ -89,18 +94,18 @@ var stopWords = map[string]struct {
 // endings are the words of the protocols for each reason, "" for a whole response. A reason that the vendor's
 // SDK has no word for, ERROR and OTHER above all, has the word for an answer that was cut: it is the most cautious
 // one, and no client takes the answer for whole. The upstream's own word goes beside it.
-var endings = map[genwayv1.StopReason]struct{ chat, responses, messages, generateContent string }{
-	genwayv1.StopReason_STOP_REASON_UNSPECIFIED:    {"stop", "", "end_turn", "STOP"},
-	genwayv1.StopReason_STOP_REASON_END_TURN:       {"stop", "", "end_turn", "STOP"},
-	genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:  {"stop", "", "stop_sequence", "STOP"},
-	genwayv1.StopReason_STOP_REASON_TOOL_CALL:      {"tool_calls", "", "tool_use", "STOP"},
-	genwayv1.StopReason_STOP_REASON_MAX_TOKENS:     {"length", "max_output_tokens", "max_tokens", "MAX_TOKENS"},
-	genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW: {"length", "max_output_tokens", "model_context_window_exceeded", "MAX_TOKENS"},
-	genwayv1.StopReason_STOP_REASON_PAUSE:          {"stop", "", "pause_turn", "OTHER"},
-	genwayv1.StopReason_STOP_REASON_REFUSAL:        {"content_filter", "content_filter", "refusal", "SAFETY"},
-	genwayv1.StopReason_STOP_REASON_CONTENT_FILTER: {"content_filter", "content_filter", "refusal", "SAFETY"},
-	genwayv1.StopReason_STOP_REASON_ERROR:          {"length", "max_output_tokens", "max_tokens", "OTHER"},
-	genwayv1.StopReason_STOP_REASON_OTHER:          {"length", "max_output_tokens", "max_tokens", "OTHER"},
+var endings = map[genwayv1.StopReason]struct{ chat, responses, messages, generateContent, interactions string }{
+	genwayv1.StopReason_STOP_REASON_UNSPECIFIED:    {"stop", "", "end_turn", "STOP", "completed"},
+	genwayv1.StopReason_STOP_REASON_END_TURN:       {"stop", "", "end_turn", "STOP", "completed"},
+	genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:  {"stop", "", "stop_sequence", "STOP", "completed"},
+	genwayv1.StopReason_STOP_REASON_TOOL_CALL:      {"tool_calls", "", "tool_use", "STOP", "requires_action"},
+	genwayv1.StopReason_STOP_REASON_MAX_TOKENS:     {"length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW: {"length", "max_output_tokens", "model_context_window_exceeded", "MAX_TOKENS", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_PAUSE:          {"stop", "", "pause_turn", "OTHER", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_REFUSAL:        {"content_filter", "content_filter", "refusal", "SAFETY", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_CONTENT_FILTER: {"content_filter", "content_filter", "refusal", "SAFETY", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_ERROR:          {"length", "max_output_tokens", "max_tokens", "OTHER", "incomplete"},
+	genwayv1.StopReason_STOP_REASON_OTHER:          {"length", "max_output_tokens", "max_tokens", "OTHER", "incomplete"},
 }
 
 const longestStopWord = "model_context_window_exceeded"
@@ -136,6 +141,8 @@ func StopWord(protocol genwayv1.Protocol, reason genwayv1.StopReason) string {
 		return words.responses
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		return words.messages
+	case genwayv1.Protocol_PROTOCOL_INTERACTIONS:
+		return words.interactions
 	}
 	return words.generateContent
 }

@@ -113,6 +113,7 @@ var sealNames = map[genwayv1.Protocol]string{
 	genwayv1.Protocol_PROTOCOL_RESPONSES:        "responses",
 	genwayv1.Protocol_PROTOCOL_MESSAGES:         "messages",
 	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "generatecontent",
+	genwayv1.Protocol_PROTOCOL_INTERACTIONS:     "interactions",
 }
 
 // SealText writes a seal for a member of the given protocol. A seal without a protocol is that protocol's. The envelope of a

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/codectest"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 )
@@ -93,6 +94,21 @@ var unended = map[string]struct {
 	"generateContent, a blocked prompt": {
 		generatecontent.Codec{}, `{"candidates":[{}],"promptFeedback":{"blockReason":"SAFETY"}}`,
 		`{"candidates":[{}],"promptFeedback":{"blockReason":"SAFETY"}}`, true,
+	},
+	"interactions, in progress": {
+		interactions.Codec{}, `{"id":"i","status":"in_progress","steps":[]}`,
+		`{"event_type":"interaction.created","interaction":{"id":"i","status":"in_progress"}}
+{"event_type":"interaction.completed","interaction":{"id":"i","status":"in_progress"}}`, false,
+	},
+	"interactions, no status": {
+		interactions.Codec{}, `{"id":"i","steps":[]}`,
+		`{"event_type":"interaction.created","interaction":{"id":"i"}}
+{"event_type":"interaction.completed","interaction":{"id":"i"}}`, false,
+	},
+	"interactions, a status": {
+		interactions.Codec{}, `{"id":"i","status":"new_word","steps":[]}`,
+		`{"event_type":"interaction.created","interaction":{"id":"i"}}
+{"event_type":"interaction.completed","interaction":{"id":"i","status":"new_word"}}`, true,
 	},
 	"responses, in progress": {
 		responses.Codec{}, `{"object":"response","status":"in_progress","output":[]}`,

@@ -64,7 +64,7 @@ func batched(send func(*genwayv1.StreamGenerateTextResponse) error, events []*ge
 
 // complete is what only a whole answer has, by protocol.
 var complete = map[string]string{
-	"chat": `"finish_reason":"stop"`, "responses": "response.completed", "messages": "message_stop", "generatecontent": `"finishReason":"STOP"`,
+	"chat": `"finish_reason":"stop"`, "responses": "response.completed", "messages": "message_stop", "generatecontent": `"finishReason":"STOP"`, "interactions": "interaction.completed",
 }
 
 var completedAt = regexp.MustCompile(`"completed_at":\d+,`)

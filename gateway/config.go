@@ -80,7 +80,7 @@ type Deferring interface {
 // the interface names some of them by neutral words, real SDKs use the vendors'.
 // Names match without regard to case.
 type Headers struct {
-	// Keys are headers with the bare key of a protocol, by its kind (protocol.Protocol.Kind).
+	// Keys are headers with the bare key of protocols, by their group (protocol.Protocol.KeyGroup).
 	// Default: the protocol's. A protocol that has its key only in Authorization has none.
 	Keys map[string][]string
 	// Versions are the headers with the version of a protocol, by its kind. Default: the

@@ -1,4 +1,4 @@
-// Package gateway is the edge: it maps the five JSON protocols onto the
+// Package gateway is the edge: it maps the six JSON protocols onto the
 // Generation service with grpc-gateway. Each protocol is an endpoint: a ServeMux
 // of the runtime with the generated registration and one marshaler of its own,
 // because the runtime chooses marshalers only by MIME type and all protocols have

@@ -41,7 +41,7 @@ func newEndpoint(edge *Edge, p *protocol.Protocol) (*endpoint, error) {
 	headers := edge.config.Headers
 	e := &endpoint{
 		protocol: p, edge: edge, marshaler: &marshaler{protocol: p.ID, text: p.Codec},
-		keys: namesOf(headers.Keys[p.Kind], p.Key.Headers), versions: namesOf(headers.Versions[p.Kind], p.Version.Headers),
+		keys: namesOf(headers.Keys[p.KeyGroup], p.Key.Headers), versions: namesOf(headers.Versions[p.Kind], p.Version.Headers),
 	}
 	for _, name := range headers.passedWith(p) {
 		e.passed = append(e.passed, http.CanonicalHeaderKey(name))

@@ -217,6 +217,7 @@ var protocols = []struct{ name, path, body string }{
 	{"responses", "/v1/responses", `{"model":"m","input":"a"}`},
 	{"messages", "/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}`},
 	{"generatecontent", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"a"}]}]}`},
+	{"interactions", "/v1beta/interactions", `{"model":"m","input":"a"}`},
 	{"images", "/v1/images/generations", `{"model":"m","prompt":"a"}`},
 }
 
@@ -227,7 +228,7 @@ func right(protocol string) http.Header {
 	case "messages":
 		h.Set("X-Api-Key", "k")
 		h.Set("Anthropic-Version", "2023-06-01")
-	case "generatecontent":
+	case "generatecontent", "interactions":
 		h.Set("X-Goog-Api-Key", "k")
 	default:
 		h.Set("Authorization", "Bearer k")
@@ -279,7 +280,7 @@ func native(t *testing.T, protocol string, r reply, want int) {
 	switch protocol {
 	case "messages":
 		good = good && body.Type == "error" && body.Error.Type != "" && body.RequestID == "req_test"
-	case "generatecontent":
+	case "generatecontent", "interactions":
 		code, _ := body.Error.Code.(float64)
 		good = good && int(code) == want && body.Error.Status != ""
 	default:
@@ -314,12 +315,12 @@ func TestFailuresAreNative(t *testing.T) {
 		change func(h http.Header, path, body *string)
 		config func(*gateway.Config)
 	}{
-		{name: "no key", status: map[string]int{"": 401, "generatecontent": 403}, change: func(h http.Header, _, _ *string) {
+		{name: "no key", status: map[string]int{"": 401, "generatecontent": 403, "interactions": 403}, change: func(h http.Header, _, _ *string) {
 			for _, n := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
 				h.Del(n)
 			}
 		}},
-		{name: "wrong key", core: detailed(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")), status: map[string]int{"": 401, "generatecontent": 400}},
+		{name: "wrong key", core: detailed(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")), status: map[string]int{"": 401, "generatecontent": 400, "interactions": 400}},
 		{name: "wrong group", core: detailed(fault.New(fault.PermissionDenied, fault.ReasonWrongGroup, "other group")), status: map[string]int{"": 403}},
 		{name: "malformed JSON", status: map[string]int{"": 400}, change: func(_ http.Header, _, body *string) { *body = "{" }},
 		{name: "empty body", status: map[string]int{"": 400}, change: func(_ http.Header, _, body *string) { *body = "" }},

@@ -36,7 +36,7 @@ func TestKeysComeBeforeLargeBodiesAtEachPath(t *testing.T) {
 			before := e.core.checks.Load()
 			status, body := answered(t, e.raw(t, head.String()+"\r\n"))
 			want := http.StatusUnauthorized
-			if p.Kind == "generatecontent" { // the vendor's own status
+			if p.KeyGroup == "generatecontent" { // the vendor's own status
 				want = http.StatusBadRequest
 			}
 			if status != want || !strings.Contains(body, "invalid API key") || !strings.HasPrefix(body, "{") || e.core.checks.Load() != before+1 {

@@ -137,7 +137,7 @@ func TestKeysComeBeforeBodies(t *testing.T) {
 	e.core.fail = detailed(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key"))
 	for _, p := range protocols {
 		r := e.do(t, http.MethodPost, p.path, right(p.name), "{")
-		native(t, p.name, r, map[bool]int{true: 400, false: 401}[p.name == "generatecontent"])
+		native(t, p.name, r, map[bool]int{true: 400, false: 401}[p.name == "generatecontent" || p.name == "interactions"])
 		if !strings.Contains(r.body, "invalid API key") {
 			t.Errorf("%s: %s", p.name, r.body)
 		}

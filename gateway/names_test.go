@@ -26,6 +26,9 @@ var talks = map[string]string{
 	"generatecontent": `{"systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"role":"user","parts":[{"text":"a"},{"fileData":{"fileUri":"https://a.example/x.png","mimeType":"image/png"}}]},
 		{"role":"model","parts":[{"text":"b"},{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"r"}}}]}],
 		"generationConfig":{"candidateCount":200,"maxOutputTokens":5},"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}]}`,
+	"interactions": `{"model":"m","system_instruction":"s","input":[{"type":"user_input","content":[{"type":"text","text":"a"},{"type":"image","uri":"https://a.example/x.png"}]},
+		{"type":"model_output","content":[{"type":"text","text":"b"}]},{"type":"function_call","id":"c","name":"f","arguments":{}},{"type":"function_result","call_id":"c","name":"f","result":"r"}],
+		"generation_config":{"max_output_tokens":5},"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}]}`,
 }
 
 // members are paths of the contract in those conversations, and what each caller calls
@@ -33,22 +36,22 @@ var talks = map[string]string{
 var members = map[string]map[string]string{
 	"sampling.candidate_count": {"chat": "n", "generatecontent": "generationConfig.candidateCount"},
 	"max_output_tokens":        {"chat": "max_tokens", "responses": "max_output_tokens", "messages": "max_tokens", "generatecontent": "generationConfig.maxOutputTokens"},
-	"messages[0].parts[0]":     {"chat": "messages[0].content", "responses": "instructions", "messages": "system[0]", "generatecontent": "systemInstruction.parts[0]"},
+	"messages[0].parts[0]":     {"chat": "messages[0].content", "responses": "instructions", "messages": "system[0]", "generatecontent": "systemInstruction.parts[0]", "interactions": "system_instruction"},
 	"messages[1].parts[1].image": {
 		"chat": "messages[1].content[1].image_url", "responses": "input[0].content[1].image_url",
-		"messages": "messages[0].content[1].source", "generatecontent": "contents[0].parts[1].fileData",
+		"messages": "messages[0].content[1].source", "generatecontent": "contents[0].parts[1].fileData", "interactions": "input[0].content[1].uri",
 	},
 	"messages[2].parts[1].tool_call.arguments_json": {
 		"chat": "messages[2].tool_calls[0].function.arguments", "responses": "input[2].arguments",
-		"messages": "messages[1].content[1].input", "generatecontent": "contents[1].parts[1].functionCall.args",
+		"messages": "messages[1].content[1].input", "generatecontent": "contents[1].parts[1].functionCall.args", "interactions": "input[2].arguments",
 	},
 	"messages[3].parts[0].tool_result.parts[0].text": {
 		"chat": "messages[3].content", "responses": "input[3].output",
-		"messages": "messages[2].content[0].content", "generatecontent": "contents[2].parts[0].functionResponse.response",
+		"messages": "messages[2].content[0].content", "generatecontent": "contents[2].parts[0].functionResponse.response", "interactions": "input[3].result",
 	},
 	"tools[0].function.parameters_json": {
 		"chat": "tools[0].function.parameters", "responses": "tools[0].parameters",
-		"messages": "tools[0].input_schema", "generatecontent": "tools[0].functionDeclarations[0].parameters",
+		"messages": "tools[0].input_schema", "generatecontent": "tools[0].functionDeclarations[0].parameters", "interactions": "tools[0].parameters",
 	},
 }
 

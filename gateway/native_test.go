@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	table "github.com/genway/genway/protocol"
 )
 
 // A failure that the upstream has reported in the caller's protocol is not reported again,
@@ -15,8 +16,8 @@ import (
 func TestNativeFailuresAreToldOnce(t *testing.T) {
 	e := serve(t, nil)
 	for _, after := range []string{"", "[DONE]"} {
-		for i, p := range streamed {
-			protocol := genwayv1.Protocol(i + 1)
+		for _, p := range streamed {
+			protocol := table.ByKind(p.name).ID
 			frames := []string{`{"first":1}`, `{"error":{"message":"native words"}}`}
 			want := "data: " + frames[0] + "\n\ndata: " + frames[1] + "\n\n"
 			if after != "" {

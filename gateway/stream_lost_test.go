@@ -59,7 +59,7 @@ func (e *edge) over(t *testing.T, version int) (client *http.Client, url string)
 // What a stream loses is named in its header, as far as it is known by then, and then in
 // its trailer and, where callers read comments, in one before the end.
 func TestStreamsNameTheirLosses(t *testing.T) {
-	early := map[string]string{"chat": "max_completion_tokens", "responses": "max_output_tokens", "messages": "max_tokens", "generatecontent": "generationConfig.maxOutputTokens"}
+	early := map[string]string{"chat": "max_completion_tokens", "responses": "max_output_tokens", "messages": "max_tokens", "generatecontent": "generationConfig.maxOutputTokens", "interactions": "generation_config.max_output_tokens"}
 	late := map[string]string{"generatecontent": "usageMetadata.toolUseInputTokens"}
 	arrays := streamed[3]
 	arrays.path = strings.TrimSuffix(arrays.path, "?alt=sse")

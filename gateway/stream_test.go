@@ -26,6 +26,7 @@ var streamed = []struct{ name, path, body, end string }{
 	{"responses", "/v1/responses", `{"model":"m","stream":true,"input":"a"}`, "response.completed"},
 	{"messages", "/v1/messages", `{"model":"m","stream":true,"max_tokens":9,"messages":[{"role":"user","content":"a"}]}`, "event: message_stop"},
 	{"generatecontent", "/v1beta/models/m:streamGenerateContent?alt=sse", `{"contents":[{"parts":[{"text":"a"}]}]}`, `"finishReason":"STOP"`},
+	{"interactions", "/v1beta/interactions", `{"model":"m","stream":true,"input":"a"}`, "data: [DONE]\n\n"},
 }
 
 func TestStreams(t *testing.T) {
@@ -157,7 +158,7 @@ func TestHeartbeats(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			beat := map[string]string{"messages": "event: ping", "generatecontent": ""}[p.name]
-			if p.name == "chat" || p.name == "responses" {
+			if p.name == "chat" || p.name == "responses" || p.name == "interactions" {
 				beat = ": ping"
 			}
 			pinged, empty := false, 0

@@ -14,7 +14,7 @@ var notOffered = setOf(`agents assistants audio batches chatkit completions cont
 	conversations decisions edits embeddings engines evals files fine-tunes fine_tuning live moderations organization projects
 	realtime rerank skills threads uploads vaults vector_stores videos webhooks
 	complete deployment_runs deployments dreams environments experimental memory_stores organizations sessions tunnels user_profiles
-	auth_tokens cachedContents corpora dynamic fileSearchStores generatedFiles interactions operations tunedModels upload`)
+	auth_tokens cachedContents corpora dynamic fileSearchStores generatedFiles operations tunedModels upload`)
 
 // notOfferedVerbs are operations on models of generateContent.
 var notOfferedVerbs = setOf(`asyncBatchEmbedContent batchEmbedContents batchEmbedText batchGenerateContent bidiGenerateContent

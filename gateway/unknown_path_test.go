@@ -57,7 +57,8 @@ func TestPathsThatAreNotOffered(t *testing.T) {
 		{"generatecontent", `/v1beta/cachedContents /v1beta/cachedContents/c /v1beta/files /upload/v1beta/files /v1beta/tunedModels /v1beta/corpora
 			/v1beta/fileSearchStores /v1beta/batches /v1beta/operations/o /v1beta/models/m:embedContent /v1beta/models/m:batchEmbedContents
 			/v1beta/models/m:batchGenerateContent /v1beta/models/m:predict /v1beta/models/m:predictLongRunning /v1beta/auth_tokens /v1/models/m:embedContent
-			/v1beta/interactions /models/m:embedContent`},
+			/models/m:embedContent`},
+		{"interactions", `/v1beta/interactions/v1_x /v1beta/interactions/v1_x/cancel`},
 	} {
 		for path := range strings.FieldsSeq(c.paths) {
 			r := e.do(t, http.MethodPost, path, right(c.protocol), "{}")

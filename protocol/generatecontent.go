@@ -18,9 +18,9 @@ var generateContent = Protocol{
 	Name:     "generate_content",
 	Kind:     "generatecontent",
 	KeyGroup: "generatecontent",
-	// Its version has no other protocol, and no other protocol has verbs behind a model.
+	// No other protocol has models below this version, or verbs behind a model.
 	Bindings: bound(func(b Binding) bool {
-		return strings.HasPrefix(b.Prefix, "/v1beta/") || b.Model != "" && b.Suffix != ""
+		return strings.HasPrefix(b.Prefix, "/v1beta/models") || b.Model != "" && b.Suffix != ""
 	}),
 	Key:         Key{Headers: []string{"x-goog-api-key", "x-vendorc-api-key"}, Query: "key"},
 	Stream:      Framing{Query: Param{"alt", "sse"}, Array: "json", Heartbeat: "\n"},

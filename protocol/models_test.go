@@ -49,6 +49,9 @@ func TestEachModel(t *testing.T) {
 			`"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{"model":"x"}},{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}]}]}`, ""},
 		{"generatecontent", `{"labels":{"model":"x"},"modelArmorConfig":{},"contents":[{"role":"model","parts":[{"functionCall":{"args":{"model":"x"}}},{"function_response":{"response":{"model":"x"}}}]}],` +
 			`"tools":[{"function_declarations":[{"parameters_json_schema":{"properties":{"model":{}}}}]}],"generationConfig":{"_responseJsonSchema":{"properties":{"model":{}}}}}`, ""},
+		{"interactions", `{"model":"m","labels":{"model":"x"},"tools":[{"type":"function","name":"f","parameters":{"properties":{"model":{}}}},{"type":"mcp_server","headers":{"x-model":"y"}}],` +
+			`"input":[{"type":"function_call","arguments":{"model":"x"}},{"type":"function_result","result":{"model":"x"}}],"response_format":{"type":"text","schema":{"properties":{"model":{}}}}}`, ""},
+		{"interactions", `{"tools":[{"type":"retrieval","rag_store_config":{"rag_retrieval_config":{"ranking":{"model_name":"r"}}}}]}`, "tools[0].rag_store_config.rag_retrieval_config.ranking.model_name=r"},
 		// OpenRouter's tools have parameters that are no schema.
 		{"responses", `{"tools":[{"type":"openrouter:advisor","parameters":{"model":"x","advisors":[{"model":"y"}]}}]}`, "tools[0].parameters.model=x tools[0].parameters.advisors[0].model?"},
 		// Lists of names.

@@ -20,7 +20,7 @@ import (
 )
 
 // textual are the contract's protocols with conversations, by their folders.
-var textual = map[string]*Protocol{"chat": &chatCompletions, "responses": &responsesProtocol, "messages": &messagesProtocol, "generatecontent": &generateContent}
+var textual = map[string]*Protocol{"chat": &chatCompletions, "responses": &responsesProtocol, "messages": &messagesProtocol, "generatecontent": &generateContent, "interactions": &interactionsProtocol}
 
 // text is a message with a conversation.
 var text = (*genwayv1.GenerateTextRequest)(nil)
@@ -114,6 +114,11 @@ var bodiesOfSettings = map[string][]string{
 		"responseMimeType":"application/json","responseSchema":{"type":"OBJECT"},"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"LOW","includeThoughts":true},
 		"speechConfig":{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":"v"}}}}}`,
 		`{"contents":[{"parts":[{"text":"a"}]}],"generation_config":{"max_output_tokens":7,"response_mime_type":"application/json","response_json_schema":{"type":"object"}}}`},
+	"interactions": {`{"model":"m","input":"a","tools":[{"type":"function","name":"f"}],"service_tier":"flex","store":true,"response_modalities":["text"],
+		"response_format":{"type":"text","mime_type":"application/json","schema":{}},
+		"generation_config":{"temperature":1,"top_p":0.5,"seed":1,"max_output_tokens":7,"stop_sequences":["a"],"thinking_level":"low","thinking_summaries":"auto",
+		"tool_choice":{"allowed_tools":{"mode":"any","tools":["f"]}}}}`,
+		`{"model":"m","input":"a","generation_config":{"tool_choice":"any"},"response_mime_type":"application/json"}`},
 }
 
 // A setting comes from the member that it is given for: without that, it is not there,

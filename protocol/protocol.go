@@ -229,9 +229,9 @@ func (p *Protocol) NamesModelInPath() bool {
 	return b != nil && b.Model != ""
 }
 
-// registered are the protocols, in the order in which they are listed to people. The list
-// is replaced, never changed.
-var registered = tableOf(&chatCompletions, &responsesProtocol, &messagesProtocol, &generateContent, &imagesProtocol)
+// registered are the protocols, in the order in which they are listed to people. Of protocols whose keys come in one
+// header, the last answers at the paths that protocols share. The list is replaced, never changed.
+var registered = tableOf(&chatCompletions, &responsesProtocol, &messagesProtocol, &interactionsProtocol, &generateContent, &imagesProtocol)
 
 func tableOf(all ...*Protocol) *atomic.Pointer[[]*Protocol] {
 	table := &atomic.Pointer[[]*Protocol]{}

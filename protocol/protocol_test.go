@@ -82,6 +82,8 @@ func TestUpstreamPaths(t *testing.T) {
 		{"generatecontent", Stream, "v1beta", "/models", ":streamGenerateContent", "/x/main"},
 		{"generatecontent", Count, "v1beta", "/models", ":countTokens", "/x/main"},
 		{"generatecontent", ListModels, "v1beta", "/models", "", "/x/models"},
+		{"interactions", Generate, "v1beta", "/interactions", "", "/x/main"},
+		{"interactions", Stream, "v1beta", "/interactions", "", "/x/main"},
 		{"images", Draw, "v1", "/images/generations", "", "/x/main"},
 		{"images", Edit, "v1", "/images/edits", "", "/x/edits"},
 		{"images", Generate, "v1", "/images/generations", "", "/x/main"},

@@ -48,7 +48,7 @@ func main() {
 func program() cli.Program {
 	return cli.Program{
 		Name:        "genway-edge",
-		Description: "The edge of Genway: five JSON protocols in, one gRPC service out.",
+		Description: "The edge of Genway: six JSON protocols in, one gRPC service out.",
 		Grammar:     &command{},
 	}
 }

@@ -37,7 +37,7 @@ func main() {
 func program() cli.Program {
 	return cli.Program{
 		Name:        "genway",
-		Description: "A gateway for text and image generation: five JSON protocols and gRPC in, any upstream out.",
+		Description: "A gateway for text and image generation: six JSON protocols and gRPC in, any upstream out.",
 		Grammar:     &command{},
 	}
 }

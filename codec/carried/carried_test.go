@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
@@ -21,7 +22,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-var codecs = []codec.Codec{chat.Codec{}, responses.Codec{}, messages.Codec{}, generatecontent.Codec{}}
+var codecs = []codec.Codec{chat.Codec{}, responses.Codec{}, messages.Codec{}, generatecontent.Codec{}, interactions.Codec{}}
 
 // Each field of a text request and of its answer is in the body of each protocol, is named as
 // lost, or is refused by name.

@@ -120,7 +120,7 @@ func (d *document) text() string {
 		if i == d.answers {
 			b.WriteString(answerIntroduction)
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| field | chat | responses | messages | generateContent |\n|---|---|---|---|---|\n", s.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| field | chat | responses | messages | generateContent | interactions |\n|---|---|---|---|---|---|\n", s.title)
 		for _, r := range s.rows {
 			fmt.Fprintf(&b, "| `%s` |", r.name)
 			for _, f := range r.cells {
@@ -141,9 +141,10 @@ const (
 	responsesAPI    = genwayv1.Protocol_PROTOCOL_RESPONSES
 	messagesAPI     = genwayv1.Protocol_PROTOCOL_MESSAGES
 	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	interactionsAPI = genwayv1.Protocol_PROTOCOL_INTERACTIONS
 )
 
-var everyProtocol = []genwayv1.Protocol{chatCompletions, responsesAPI, messagesAPI, generateContent}
+var everyProtocol = []genwayv1.Protocol{chatCompletions, responsesAPI, messagesAPI, generateContent, interactionsAPI}
 
 // implication is a field that a body says without a member for it.
 type implication struct {
@@ -157,24 +158,24 @@ type implication struct {
 // member says.
 var impliedInRequests = []implication{
 	{"mode: adaptive", []genwayv1.Protocol{chatCompletions, responsesAPI}, "the model decides unless an effort is asked for"},
-	{"budget_tokens: -1", []genwayv1.Protocol{chatCompletions}, "the model decides unless an effort is asked for"},
+	{"budget_tokens: -1", []genwayv1.Protocol{chatCompletions, interactionsAPI}, "the model decides unless an effort is asked for"},
 	{"include_thoughts: false", []genwayv1.Protocol{responsesAPI, messagesAPI}, "thoughts are in the answer only when they are asked for"},
-	{"strict: true", []genwayv1.Protocol{generateContent}, "every answer is held to the schema"},
-	{"strict: false", []genwayv1.Protocol{generateContent}, "there is no strict mode to turn off"},
+	{"strict: true", []genwayv1.Protocol{generateContent, interactionsAPI}, "every answer is held to the schema"},
+	{"strict: false", []genwayv1.Protocol{generateContent, interactionsAPI}, "there is no strict mode to turn off"},
 	{"function.strict: false", []genwayv1.Protocol{responsesAPI}, "the body says so for every function without it"},
-	{"allowed_list", []genwayv1.Protocol{generateContent}, "names are always a list of allowed tools"},
+	{"allowed_list", []genwayv1.Protocol{generateContent, interactionsAPI}, "names are always a list of allowed tools"},
 	{"id", everyProtocol, "only the upstream that made the part knows its identifier"},
 	{"tool_result.name", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the call that is answered has it"},
-	{"tool_result.custom", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "the call that is answered has it"},
+	{"tool_result.custom", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent, interactionsAPI}, "the call that is answered has it"},
 }
 
 // impliedInAnswers are fields of answers that other members say.
 var impliedInAnswers = []implication{
 	{"create_time", []genwayv1.Protocol{messagesAPI}, "the Date header says when"},
-	{"stored", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "answers are fetched in one protocol alone"},
+	{"stored", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent, interactionsAPI}, "answers are fetched in one protocol alone"},
 	{"complete_time", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "the answer is complete when it has come"},
 	{"stop_reason: end_turn", everyProtocol, "an answer says so unless it says something else"},
-	{"stop_reason: stop_sequence", []genwayv1.Protocol{chatCompletions, responsesAPI, generateContent}, "the word for the end of a turn says both"},
+	{"stop_reason: stop_sequence", []genwayv1.Protocol{chatCompletions, responsesAPI, generateContent, interactionsAPI}, "the word for the end of a turn says both"},
 	{"stop_reason: tool_call", []genwayv1.Protocol{responsesAPI, generateContent}, "the calls in the answer say so"},
 	{"native_stop_reason", everyProtocol, "stop_reason says it; the vendor's word is carried where stop_reason says less"},
 	{"input_text_tokens", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the totals and the other counts say it"},

@@ -13,7 +13,7 @@ import (
 // Media refuses media that only Google's vendors can read: by an address in their storage (gs://), or by the name or the address of a
 // file that was uploaded to them. protocol is the upstream's, which is not the caller's.
 func Media(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) error {
-	if protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if googles(protocol) {
 		return nil
 	}
 	for i, m := range req.GetMessages() {
@@ -22,6 +22,11 @@ func Media(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) error 
 		}
 	}
 	return nil
+}
+
+// googles reports whether upstreams of a protocol are Google's.
+func googles(protocol genwayv1.Protocol) bool {
+	return protocol == generateContent || protocol == interactions
 }
 
 func readable(parts []*genwayv1.Part, path string) error {

@@ -261,13 +261,13 @@ func (s *strictSchema) fits(depth int) bool {
 // maxStrict is how many strict tools a request of the messages protocol may have.
 const maxStrict = 20
 
-// Validated carries generateContent's mode VALIDATED, which is AUTO with arguments that keep
+// Validated carries the mode VALIDATED of Google's protocols, which is AUTO with arguments that keep
 // to their schemas (SDK: FunctionCallingConfigModeValidated). Other protocols hold arguments
 // to the schemas of strict functions alone: the functions whose schemas the vendors' strict
 // modes take are made strict, and the mode is named as lost where one is left.
 func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	c := req.GetToolChoice()
-	if c.GetNativeMode() != "VALIDATED" || c.GetMode() != genwayv1.ToolChoice_MODE_AUTO || protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if c.GetNativeMode() != "VALIDATED" || c.GetMode() != genwayv1.ToolChoice_MODE_AUTO || googles(protocol) {
 		return req
 	}
 	out := codec.Shared(req)

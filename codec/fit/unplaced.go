@@ -13,6 +13,7 @@ const (
 	responses       = genwayv1.Protocol_PROTOCOL_RESPONSES
 	messages        = genwayv1.Protocol_PROTOCOL_MESSAGES
 	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	interactions    = genwayv1.Protocol_PROTOCOL_INTERACTIONS
 	images          = genwayv1.Protocol_PROTOCOL_IMAGES
 )
 
@@ -272,7 +273,7 @@ func (u unplacedInAnswer) native(c, i int32, f *genwayv1.NativeField) {
 func (u unplacedInAnswer) logprobs(c, i int32, field string, list []*genwayv1.TokenLogprob) {
 	switch {
 	case len(list) == 0:
-	case u.protocol == messages:
+	case u.is(messages, interactions):
 		u.lose(c, i, field)
 	case u.protocol == generateContent:
 		if slices.ContainsFunc(list, func(l *genwayv1.TokenLogprob) bool { return l.Utf8 != nil && string(l.Utf8) != l.Token }) {
@@ -283,7 +284,7 @@ func (u unplacedInAnswer) logprobs(c, i int32, field string, list []*genwayv1.To
 	}
 }
 
-// citation names the members of a citation that generateContent and responses have no place for.
+// citation names the members of a citation that Google's protocols and responses have no place for.
 // The others carry citations with an address, and name all others.
 func (u unplacedInAnswer) citation(c, i int32, cited *genwayv1.Citation) {
 	if u.protocol == responses {
@@ -291,10 +292,13 @@ func (u unplacedInAnswer) citation(c, i int32, cited *genwayv1.Citation) {
 			u.lose(c, i, ".text.citations."+field)
 		}
 	}
-	if u.protocol != generateContent {
+	if !googles(u.protocol) || u.protocol == interactions && (cited.GetNative().GetProtocol() == interactions || cited.GetUrl()+cited.GetFilename() == "") {
 		return
 	}
-	if cited.GetUrl() != "" && cited.GetCitedText() != "" {
+	if u.protocol == interactions && cited.GetUrl() == "" && cited.GetTitle() != "" {
+		u.lose(c, i, ".text.citations.title")
+	}
+	if (cited.GetUrl() != "" || u.protocol == interactions) && cited.GetCitedText() != "" {
 		u.lose(c, i, ".text.citations.cited_text") // a chunk of the web has none
 	}
 	switch {
@@ -354,15 +358,15 @@ var counts = []struct {
 	lostIn []genwayv1.Protocol
 }{
 	{"cache_read_input_tokens", (*genwayv1.Usage).GetCacheReadInputTokens, []genwayv1.Protocol{images}},
-	{"cache_write_input_tokens", (*genwayv1.Usage).GetCacheWriteInputTokens, []genwayv1.Protocol{generateContent, images}},
+	{"cache_write_input_tokens", (*genwayv1.Usage).GetCacheWriteInputTokens, []genwayv1.Protocol{generateContent, interactions, images}},
 	{"thinking_tokens", (*genwayv1.Usage).GetThinkingTokens, []genwayv1.Protocol{images}},
 	{"input_image_tokens", (*genwayv1.Usage).GetInputImageTokens, []genwayv1.Protocol{responses, messages}},
 	{"input_audio_tokens", (*genwayv1.Usage).GetInputAudioTokens, []genwayv1.Protocol{responses, messages, images}},
 	{"output_image_tokens", (*genwayv1.Usage).GetOutputImageTokens, []genwayv1.Protocol{responses, messages}},
 	{"output_audio_tokens", (*genwayv1.Usage).GetOutputAudioTokens, []genwayv1.Protocol{responses, messages, images}},
 	{"tool_use_input_tokens", (*genwayv1.Usage).GetToolUseInputTokens, []genwayv1.Protocol{chat, responses, messages, images}},
-	{"accepted_prediction_tokens", (*genwayv1.Usage).GetAcceptedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent, images}},
-	{"rejected_prediction_tokens", (*genwayv1.Usage).GetRejectedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent, images}},
+	{"accepted_prediction_tokens", (*genwayv1.Usage).GetAcceptedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent, interactions, images}},
+	{"rejected_prediction_tokens", (*genwayv1.Usage).GetRejectedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent, interactions, images}},
 }
 
 // lifetimes are the lifetimes of writes to a cache that a protocol counts apart.

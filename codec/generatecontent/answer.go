@@ -9,6 +9,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/google"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
@@ -129,7 +130,7 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 			return nil, err
 		}
 		for _, p := range parts {
-			if n := len(c.Parts); n > 0 && continues(c.Parts[n-1], p) {
+			if n := len(c.Parts); n > 0 && google.Continues(c.Parts[n-1], p) {
 				sound := c.Parts[n-1].GetAudio()
 				sound.Source = &genwayv1.Media_Data{Data: slices.Concat(sound.GetData(), p.GetAudio().GetData())}
 			} else if says(p) {

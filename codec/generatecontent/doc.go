@@ -11,12 +11,13 @@
 // logprobsResult.* of a candidate.
 //
 // Like every codec it must not import net/http, grpc or any package of ours but
-// the contract, codec, codec/fault and codec/member.
+// the contract, codec and the packages below codec that know no protocol.
 package generatecontent
 
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/google"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,6 +33,14 @@ var (
 )
 
 const protocol = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+
+// EncodeError renders err in Google's format.
+func (Codec) EncodeError(err *fault.Error) (int, []byte) { return google.Encode(err, protocol) }
+
+// DecodeError reads the body of a failed call.
+func (Codec) DecodeError(status int, body []byte) *fault.Error {
+	return google.Decode(status, body, protocol)
+}
 
 // Protocol names the protocol.
 func (Codec) Protocol() genwayv1.Protocol { return protocol }

@@ -2,10 +2,10 @@ package generatecontent
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/google"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
@@ -84,21 +84,6 @@ func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwa
 	w.FileData = &fileData{MIMEType: m.MimeType, FileURI: uri, DisplayName: m.Filename}
 	w.FileData.Extra, err = member.Extra(protocol, lists[fileDataNatives], path, e.losses)
 	return err
-}
-
-// continues reports whether a part is more of the sound of the one ahead of it. The vendor's models
-// of speech send it in pieces, each a part of its own. Only samples without a container
-// can be joined.
-func continues(last, p *genwayv1.Part) bool {
-	a, b := last.GetAudio(), p.GetAudio()
-	if a == nil || b == nil || a.MimeType != b.MimeType || len(last.NativeFields)+len(p.NativeFields) > 0 || last.ThoughtSignature != nil || p.ThoughtSignature != nil {
-		return false
-	}
-	kind := strings.ToLower(a.MimeType)
-	if !strings.HasPrefix(kind, "audio/l16") && !strings.HasPrefix(kind, "audio/pcm") {
-		return false
-	}
-	return len(a.GetData()) > 0 && len(b.GetData()) > 0 && a.Filename == b.Filename && a.Transcript == "" && b.Transcript == ""
 }
 
 // decode reads how speech sounds. A voice that is more than the name of a
@@ -215,7 +200,7 @@ func citations(fields []*genwayv1.NativeField, text string) []*genwayv1.Citation
 	if raw := member.Native(protocol, fields, citationMember); raw != nil && json.Unmarshal(raw, &c, member.Options()) == nil {
 		for _, s := range append(c.Citations, c.CitationSources...) {
 			cited := &genwayv1.Citation{Title: s.Title, Url: s.URI}
-			cited.StartIndex, cited.EndIndex = characters(text, s.StartIndex, s.EndIndex)
+			cited.StartIndex, cited.EndIndex = google.Characters(text, s.StartIndex, s.EndIndex)
 			out = append(out, cited)
 		}
 	}
@@ -230,35 +215,8 @@ func (c *groundingChunk) citation(text string, s groundingSegment) *genwayv1.Cit
 			break
 		}
 	}
-	out.StartIndex, out.EndIndex = characters(text, s.StartIndex, s.EndIndex)
+	out.StartIndex, out.EndIndex = google.Characters(text, s.StartIndex, s.EndIndex)
 	return out
-}
-
-// characters turns a range of bytes into one of characters; nothing for a range
-// the text does not have.
-func characters(text string, start, end int) (*int32, *int32) {
-	if start < 0 || end < start || end > len(text) || end == 0 {
-		return nil, nil
-	}
-	from := int32(utf8.RuneCountInString(text[:start]))
-	to := from + int32(utf8.RuneCountInString(text[start:end]))
-	return &from, &to
-}
-
-// bytesOf turns a range of characters into one of bytes.
-func bytesOf(text string, start, end int32) (from, to int) {
-	from, to = len(text), len(text)
-	n := int32(0)
-	for i := range text {
-		if n == start {
-			from = i
-		}
-		if n == end {
-			to = i
-		}
-		n++
-	}
-	return min(from, to), to
 }
 
 // groundingBuilder gathers citations of other protocols into grounding metadata.
@@ -277,7 +235,7 @@ func (b *groundingBuilder) add(text string, partIndex int, cited []*genwayv1.Cit
 		support := groundingSupport{GroundingChunkIndices: []int{len(b.GroundingChunks)}}
 		support.Segment.PartIndex = partIndex
 		if c.StartIndex != nil && c.EndIndex != nil {
-			from, to := bytesOf(text, c.GetStartIndex(), c.GetEndIndex())
+			from, to := google.Bytes(text, c.GetStartIndex(), c.GetEndIndex())
 			support.Segment.StartIndex, support.Segment.EndIndex, support.Segment.Text = from, to, text[from:to]
 		}
 		b.GroundingChunks = append(b.GroundingChunks, chunk)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/google"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
@@ -67,7 +68,7 @@ func (c *candidateStream) frame(w *candidate, path string) error {
 
 // part emits one part, or what it adds to the open one.
 func (c *candidateStream) part(p *genwayv1.Part) {
-	if c.IsOpen() && continues(c.sound, p) {
+	if c.IsOpen() && google.Continues(c.sound, p) {
 		c.Add(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Data{Data: p.GetAudio().GetData()}})
 		return
 	}

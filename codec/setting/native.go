@@ -168,6 +168,26 @@ var generateContentNatives = []Native{
 	{Name: "messages.parts.mediaResolution"},
 }
 
+// interactionsNatives are members of CreateModelInteraction, GenerationConfig, Content and steps of @google/genai.
+var interactionsNatives = []Native{
+	{Name: "previous_interaction_id", Binds: true},
+	{Name: "continuation_token", Binds: true},
+	{Name: "cached_content", Binds: true},
+	{Name: "environment", Binds: true, Present: true},
+	{Name: "response_format", Binds: true, Present: true},
+	{Name: "response_mime_type", Binds: true, Neutral: `"text/plain"`},
+	{Name: "generation_config.image_config", Binds: true},
+	{Name: "generation_config.video_config", Binds: true},
+	{Name: "generation_config.transcription_config", Binds: true, Present: true},
+	{Name: "generation_config.speech_config"},
+	{Name: "safety_settings"},
+	{Name: "labels"},
+	{Name: "webhook_config"},
+	{Name: "messages.parts.sample_rate"},
+	{Name: "messages.parts.channels"},
+	{Name: "messages.parts.processing"},
+}
+
 // imagesNatives change what is drawn, but for the last.
 var imagesNatives = []Native{
 	{Name: "frame_count", Binds: true},

@@ -33,9 +33,9 @@ type Setting struct {
 	Min, Max *float64
 	// Doc says in the schema of the configuration what the name does not.
 	Doc string
-	// Chat, Responses, Messages and GenerateContent say what the protocols have for a setting of
+	// Chat, Responses, Messages, GenerateContent and Interactions say what the protocols have for a setting of
 	// texts, Images what that protocol has for one of images.
-	Chat, Responses, Messages, GenerateContent, Images Place
+	Chat, Responses, Messages, GenerateContent, Interactions, Images Place
 }
 
 // Verbs are what an operator's configuration may do with a setting.
@@ -114,6 +114,7 @@ var columns = []Column{
 	{genwayv1.Protocol_PROTOCOL_RESPONSES, "responses", texts, text, responsesNatives, func(s *Setting) Place { return s.Responses }},
 	{genwayv1.Protocol_PROTOCOL_MESSAGES, "messages", texts, text, messagesNatives, func(s *Setting) Place { return s.Messages }},
 	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "generatecontent", texts, text, generateContentNatives, func(s *Setting) Place { return s.GenerateContent }},
+	{genwayv1.Protocol_PROTOCOL_INTERACTIONS, "interactions", texts, text, interactionsNatives, func(s *Setting) Place { return s.Interactions }},
 	{genwayv1.Protocol_PROTOCOL_IMAGES, "images", images, image, imagesNatives, func(s *Setting) Place { return s.Images }},
 }
 

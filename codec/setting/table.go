@@ -44,14 +44,17 @@ var texts = []Setting{
 	{
 		Field: "model",
 		Chat:  byHand("model"), Responses: byHand("model"), Messages: byHand("model"), GenerateContent: byHand("model"),
+		Interactions: byHand("model"),
 	},
 	{
 		Field: "messages",
 		Chat:  byHand("messages"), Responses: byHand("input"), Messages: byHand("messages"), GenerateContent: byHand("contents"),
+		Interactions: byHand("input"),
 	},
 	{
 		Field: "tools",
 		Chat:  byHand("tools|functions"), Responses: byHand("tools"), Messages: byHand("tools"), GenerateContent: byHand("tools"),
+		Interactions: byHand("tools"),
 	},
 	{
 		Field: "max_output_tokens", May: Drop | Set, Min: new(1.0),
@@ -59,131 +62,158 @@ var texts = []Setting{
 		Responses:       at("max_output_tokens").positive().echo("null"),
 		Messages:        byHand("max_tokens"), // required
 		GenerateContent: at("generationConfig.maxOutputTokens").positive(),
+		Interactions:    at("generation_config.max_output_tokens").positive(),
 	},
 	{
 		Field: "sampling.temperature", May: Drop | Set | Refuse, Min: new(0.0), Max: new(2.0),
 		Chat: at("temperature"), Responses: at("temperature").echo("1"),
 		Messages:        at("temperature").max(1, "temperatures end at 1 in the messages protocol"),
 		GenerateContent: at("generationConfig.temperature"),
+		Interactions:    at("generation_config.temperature"),
 	},
 	{
 		Field: "sampling.top_p", May: Drop | Set | Refuse, Min: new(0.0), Max: new(1.0),
 		Chat: at("top_p"), Responses: at("top_p").echo("1"), Messages: at("top_p"), GenerateContent: at("generationConfig.topP"),
+		Interactions: at("generation_config.top_p"),
 	},
 	{
 		Field: "sampling.top_k", May: Drop | Set | Refuse, Min: new(0.0),
 		Chat: lost(noMemberChat), Responses: lost(noPlace), Messages: at("top_k"), GenerateContent: at("generationConfig.topK"),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "sampling.seed", May: Drop | Set | Refuse | Unbound,
 		Chat: at("seed"), Responses: lost(noPlace), Messages: lost(noPlaceMessages),
 		GenerateContent: at("generationConfig.seed").bits32("the target protocol takes seeds of 32 bits"),
+		Interactions:    at("generation_config.seed").bits32("the target protocol takes seeds of 32 bits"),
 	},
 	{
 		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Neutral: "0", Min: new(-2.0), Max: new(2.0),
 		Chat: at("frequency_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.frequencyPenalty"),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Neutral: "0", Min: new(-2.0), Max: new(2.0),
 		Chat: at("presence_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.presencePenalty"),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "sampling.candidate_count", May: Drop | Set | Refuse, Min: new(1.0), Neutral: "1",
 		Chat: at("n").positive(), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.candidateCount").positive(),
+		Interactions: refused,
 	},
 	{
 		Field: "sampling.logprobs", May: Drop | Refuse, Neutral: "false",
 		Chat: at("logprobs"), Responses: byHand("include"), Messages: refused, GenerateContent: at("generationConfig.responseLogprobs"),
+		Interactions: refused,
 	},
 	{
 		Field: "sampling.top_logprobs", May: Drop | Refuse, Neutral: "0",
 		Chat: at("top_logprobs"), Responses: at("top_logprobs").echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.logprobs"),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "stop_sequences", May: Drop | Set | Refuse, Neutral: `[""]`,
 		Chat:      at("stop").typed("stopList"), // one, or a list
 		Responses: refused, Messages: at("stop_sequences"), GenerateContent: at("generationConfig.stopSequences"),
+		Interactions: at("generation_config.stop_sequences"),
 	},
 	{
 		Field: "tool_choice.parallel", Neutral: "true",
 		Chat: byHand("parallel_tool_calls"), Responses: byHand("parallel_tool_calls"), Messages: byHand("tool_choice.disable_parallel_tool_use"),
 		GenerateContent: lost("the target protocol lets the model call several tools at once"),
+		Interactions:    lost("the target protocol lets the model call several tools at once"),
 	},
 	{
 		Field: "tool_choice", // auto has a word in each protocol, and is carried (case T13)
 		Chat:  byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
 		GenerateContent: byHand("toolConfig.functionCallingConfig"),
+		Interactions:    byHand("generation_config.tool_choice"),
 	},
-	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
-	{Field: "tool_choice.native_mode", GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
-	{Field: "tool_choice.names", Messages: byHand("tool_choice.name"), GenerateContent: byHand("toolConfig.functionCallingConfig.allowedFunctionNames")},
+	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode"), Interactions: byHand("generation_config.tool_choice|generation_config.tool_choice.allowed_tools.mode")},
+	{Field: "tool_choice.native_mode", GenerateContent: byHand("toolConfig.functionCallingConfig.mode"), Interactions: byHand("generation_config.tool_choice|generation_config.tool_choice.allowed_tools.mode")},
+	{Field: "tool_choice.names", Messages: byHand("tool_choice.name"), GenerateContent: byHand("toolConfig.functionCallingConfig.allowedFunctionNames"), Interactions: byHand("generation_config.tool_choice.allowed_tools.tools")},
 	{
 		Field: "response_format", May: Drop, Neutral: `{"kind":"KIND_TEXT"}`,
 		Chat: byHand("response_format"), Responses: byHand("text.format"), Messages: byHand("output_config.format|output_format"),
 		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema|generationConfig.responseMimeType"),
+		Interactions:    byHand("response_format|response_mime_type"),
 	},
 	{
 		Field: "response_format.kind",
 		Chat:  byHand("response_format.type"), Responses: byHand("text.format.type"), Messages: byHand("output_config.format.type|output_format.type"),
+		Interactions: byHand("response_format.schema|response_format.mime_type|response_mime_type"),
 	},
 	{
 		Field: "response_format.name",
 		Chat:  byHand("response_format.json_schema.name"), Responses: byHand("text.format.name"),
 		Messages: lost("schemas have no name in the messages protocol"), GenerateContent: lost("the target protocol does not name schemas"),
+		Interactions: lost("the target protocol does not name schemas"),
 	},
 	{
 		Field: "response_format.description",
 		Chat:  byHand("response_format.json_schema.description"), Responses: byHand("text.format.description"),
 		Messages:        lost("schemas have no description beside them in the messages protocol"),
 		GenerateContent: lost("the target protocol does not describe schemas"),
+		Interactions:    lost("the target protocol does not describe schemas"),
 	},
 	{
 		Field: "response_format.schema_json",
 		Chat:  byHand("response_format.json_schema.schema"), Responses: byHand("text.format.schema"), Messages: byHand("output_config.format.schema|output_format.schema"),
 		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema"),
+		Interactions:    byHand("response_format.schema|response_format"),
 	},
 	{
 		Field: "response_format.strict",
 		Chat:  byHand("response_format.json_schema.strict"), Responses: byHand("text.format.strict"),
 		Messages:        lost("the messages protocol holds every answer to the schema").implied("true", "every answer is held to the schema"),
 		GenerateContent: Place{}.implied("true", "every answer is held to the schema"),
+		Interactions:    Place{}.implied("true", "every answer is held to the schema"),
 	},
 	{
 		Field: "thinking", May: Drop,
 		Chat: byHand("reasoning_effort"), Responses: byHand("reasoning"), Messages: byHand("thinking"), GenerateContent: byHand("generationConfig.thinkingConfig"),
+		Interactions: byHand("generation_config.thinking_level"),
 	},
 	{Field: "thinking.mode", Responses: byHand("reasoning.effort"), Messages: byHand("thinking.type")},
 	{
 		Field: "thinking.effort", May: Drop | Set, Doc: "How much to think: none, minimal, low, medium, high, ...",
 		Chat: byHand("reasoning_effort"), Responses: byHand("reasoning.effort"), Messages: byHand("output_config.effort"),
 		GenerateContent: byHand("generationConfig.thinkingConfig.thinkingLevel"),
+		Interactions:    byHand("generation_config.thinking_level"),
 	},
 	{
 		Field: "thinking.budget_tokens", May: Drop | Set, Min: new(-1.0), Doc: "Tokens to think with; 0 is none, -1 lets the model decide.",
 		Chat: lostByHand("chat completions has an effort in its place"), Responses: lost("the target protocol has efforts instead of budgets"),
 		Messages: byHand("thinking.budget_tokens"), GenerateContent: byHand("generationConfig.thinkingConfig.thinkingBudget"),
+		Interactions: lostByHand("the target protocol has efforts instead of budgets"),
 	},
 	{
 		Field: "thinking.include_thoughts", May: Drop,
 		Chat:      lost("chat completions cannot ask for thoughts to be left out").implied("true", "thoughts are in the answer wherever the upstream sends them"),
 		Responses: byHand("reasoning.summary"), Messages: byHand("thinking.display"), GenerateContent: byHand("generationConfig.thinkingConfig.includeThoughts"),
+		Interactions: byHand("generation_config.thinking_summaries"),
 	},
 	{
 		Field:     "thinking.summary",
 		Chat:      lost("chat completions cannot ask for a summary"),
 		Responses: byHand("reasoning.summary"), Messages: byHand("thinking.display"), GenerateContent: byHand("generationConfig.thinkingConfig.includeThoughts"),
+		Interactions: byHand("generation_config.thinking_summaries"),
 	},
 	{
 		Field: "verbosity", May: Drop | Set | Refuse, Neutral: `"medium"`,
 		Chat: at("verbosity"), Responses: at("text.verbosity"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "modalities", May: Drop, Neutral: `["text"]`,
 		Chat: at("modalities"), Responses: refused, Messages: refused, GenerateContent: at("generationConfig.responseModalities").upper().written(), // models that draw do so without it
+		Interactions: at("response_modalities").written(),
 	},
 	{
 		Field: "audio_output",
 		Chat:  byHand("audio"), Responses: lost(noPlace), Messages: lost(noPlaceMessages), GenerateContent: byHand("generationConfig.speechConfig"),
+		Interactions: lost(noPlace),
 	},
 	{Field: "audio_output.voice", Chat: byHand("audio.voice"), GenerateContent: byHand("generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName")},
 	{Field: "audio_output.format", Chat: byHand("audio.format"), GenerateContent: lost("the target protocol has one format of speech")},
@@ -195,31 +225,39 @@ var texts = []Setting{
 		// auto is what the vendor does without a tier.
 		GenerateContent: at("serviceTier").words(map[string]string{"auto": "", "default": "standard", "standard_only": "standard"}).
 			noWords("the target protocol has no such tier", "scale"),
+		Interactions: at("service_tier").words(map[string]string{"auto": "", "unspecified": "", "default": "standard", "standard_only": "standard"}).
+			noWords("the target protocol has no such tier", "scale"),
 	},
 	{
 		Field: "store", May: Drop | Set | Refuse, Neutral: "false", Doc: "Whether the upstream keeps the answer.",
 		// Responses are stored without it, and chat completions and contents by the account's own setting.
 		Chat: at("store").written(), Responses: at("store").written(), Messages: lost(noPlaceMessages), GenerateContent: at("store").written(),
+		Interactions: at("store").written(),
 	},
 	{
 		Field: "metadata", May: Drop | Refuse,
 		Chat: at("metadata"), Responses: at("metadata").echo("{}"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "user", May: Drop | Set | Refuse,
 		Chat: at("user"), Responses: at("user").echo("null"), Messages: byHand("metadata.user_id"), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "safety_identifier", May: Drop | Set | Refuse,
 		Chat: at("safety_identifier"), Responses: at("safety_identifier").echo("null"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "prompt_cache_key", May: Drop | Set | Refuse,
 		Chat: at("prompt_cache_key"), Responses: at("prompt_cache_key").echo("null"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{
 		Field: "cache_control", May: Drop,
 		Chat: lost("chat completions has no common form for cache breakpoints"), Responses: lost(noPlace), Messages: byHand("cache_control"), GenerateContent: lost(noPlace),
+		Interactions: lost(noPlace),
 	},
 	{Field: "cache_control.ttl", Messages: byHand("cache_control.ttl")},
 	{Field: "compact", Responses: byHand("input")},

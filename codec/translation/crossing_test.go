@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/codec/codectest"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -22,6 +23,7 @@ var codecs = map[string]codec.Codec{
 	"responses":       responses.Codec{},
 	"messages":        messages.Codec{},
 	"generatecontent": generatecontent.Codec{},
+	"interactions":    interactions.Codec{},
 }
 
 // refusals are what a target cannot hold and must refuse by name.

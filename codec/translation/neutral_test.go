@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/codec/setting"
@@ -25,9 +26,10 @@ var bareBodies = map[string]string{
 	"messages": `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="}},
 		{"type":"text","text":"a"}]}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}`,
 	"generatecontent": `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}],"generationConfig":{"maxOutputTokens":9}}`,
+	"interactions":    `{"model":"m","input":[{"type":"user_input","content":[{"type":"text","text":"a"}]}],"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"generation_config":{"max_output_tokens":99}}`,
 }
 
-var codecOf = map[string]codec.Codec{"chat": chat.Codec{}, "responses": responses.Codec{}, "messages": messages.Codec{}, "generatecontent": generatecontent.Codec{}}
+var codecOf = map[string]codec.Codec{"chat": chat.Codec{}, "responses": responses.Codec{}, "messages": messages.Codec{}, "generatecontent": generatecontent.Codec{}, "interactions": interactions.Codec{}}
 
 // with returns a body with a member at a path: objects on the way are made, and of a list the first element is
 // meant. scopes are the names of the contract's lists in the bodies.
@@ -76,6 +78,8 @@ func placeOf(of, name string) string {
 	case "generatecontent":
 		name = strings.NewReplacer("messages.parts.", "contents.parts.").Replace(name)
 		return strings.Replace(name, "tools.", "tools.functionDeclarations.", 1)
+	case "interactions":
+		return strings.Replace(name, "messages.parts.", "input.content.", 1)
 	case "responses":
 		return strings.NewReplacer("thinking.", "reasoning.", "messages.parts.", "input.content.").Replace(name)
 	case "messages":
@@ -206,6 +210,12 @@ var documented = map[string][]tried{
 		{at: "generationConfig.responseMimeType", nothing: []string{`"text/plain"`, `""`}}, {at: "generationConfig.candidateCount", nothing: []string{"1"}},
 		{at: "generationConfig.speechConfig", nothing: []string{"{}"}}, {at: "serviceTier", nothing: []string{`"unspecified"`}},
 		{at: "systemInstruction", nothing: []string{`{"parts":[]}`, `{"parts":[{"text":""}]}`}}, {at: "generationConfig.responseLogprobs", nothing: []string{"false"}},
+	},
+	"interactions": {
+		{at: "system_instruction", nothing: []string{`""`}}, {at: "stream", nothing: []string{"false"}}, {at: "background", nothing: []string{"false"}},
+		{at: "generation_config.tool_choice", nothing: []string{"null"}}, {at: "generation_config.thinking_level", nothing: []string{`""`}},
+		{at: "response_mime_type", nothing: []string{`"text/plain"`, `""`}}, {at: "response_format", nothing: []string{"[]", `{"type":"text"}`}},
+		{at: "tools.description", nothing: []string{`""`}}, {at: "agent", nothing: []string{"null"}},
 	},
 }
 
@@ -401,7 +411,7 @@ func TestFilesOfGoogle(t *testing.T) {
 			}
 			for _, to := range codecOf {
 				want := "messages[0].parts[1]." + kind + "." + c.field
-				if c.field == "" || to.Protocol() == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+				if c.field == "" || to.Protocol() == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || to.Protocol() == genwayv1.Protocol_PROTOCOL_INTERACTIONS {
 					want = ""
 				}
 				got := ""

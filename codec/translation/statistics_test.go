@@ -62,6 +62,7 @@ func broughtBack(t *testing.T, c codec.Codec, parts []*genwayv1.Part) []byte {
 			Message json.RawMessage `json:"message"`
 		} `json:"choices"`
 		Content    json.RawMessage  `json:"content"`
+		Steps      json.RawMessage  `json:"steps"`
 		Output     []map[string]any `json:"output"`
 		Candidates []struct {
 			Content json.RawMessage `json:"content"`
@@ -75,6 +76,8 @@ func broughtBack(t *testing.T, c codec.Codec, parts []*genwayv1.Part) []byte {
 		return fmt.Appendf(nil, `{"model":"m","messages":[{"role":"user","content":"Hm?"},%s]}`, answer.Choices[0].Message)
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		return fmt.Appendf(nil, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hm?"},{"role":"assistant","content":%s}]}`, answer.Content)
+	case genwayv1.Protocol_PROTOCOL_INTERACTIONS:
+		return fmt.Appendf(nil, `{"model":"m","input":%s}`, answer.Steps)
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
 		return fmt.Appendf(nil, `{"contents":[{"parts":[{"text":"Hm?"}]},%s]}`, answer.Candidates[0].Content)
 	}

@@ -35,6 +35,12 @@ func TestTextsThatAreNotUnicode(t *testing.T) {
 			`{"contents":[{"parts":[{"text":"?"}]}]}`: "contents[0].parts[0].text",
 			`{"contents":[{"parts":[{"functionCall":{"name":"f","args":{"a":"?"}}}],"role":"model"},{"parts":[{"text":"a"}]}]}`: "contents[0].parts[0].functionCall.args.a",
 		},
+		"interactions": {
+			`{"model":"m","input":"?"}`: "input",
+			`{"model":"m","input":[{"type":"user_input","content":[{"type":"text","text":"?"}]}]}`:           "input[0].content[0].text",
+			`{"model":"m","input":[{"type":"function_call","id":"c","name":"f","arguments":{"a":"?"}}]}`:     "input[0].arguments.a",
+			`{"model":"m","input":[{"type":"function_result","call_id":"c","name":"f","result":{"a":"?"}}]}`: "input[0].result.a",
+		},
 		"images": {`{"model":"m","prompt":"?"}`: "prompt"},
 	} {
 		for body, param := range places {

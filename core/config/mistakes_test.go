@@ -51,7 +51,7 @@ unknown: 1
 f:3:19: unknown key "base_ulr" in upstreams.a; did you mean "base_url"?
 f:3:48: upstreams.a.retries: expected a whole number, as in 10 (how often a call that failed before its answer began is made again), got text
 f:3:61: upstreams.a.proxy: expected none, or http://, https://, socks5://, socks5h://host:port
-f:4:13: upstreams.b.kind: "chatt" is no kind; one of chat, responses, messages, generatecontent, images, generation, sandbox; did you mean "chat"?
+f:4:13: upstreams.b.kind: "chatt" is no kind; one of chat, responses, messages, interactions, generatecontent, images, generation, sandbox; did you mean "chat"?
 f:5:29: upstreams.c.base_url: "ftp://x" is no http(s) URL
 f:5:47: the environment variable NOPE is not set
 f:5:67: upstreams.c.headers: "a b" cannot be sent as a header
@@ -65,8 +65,8 @@ f:9:54: routes[0].targets[0].weight: expected at least 0, got -1
 f:9:80: routes[0].targets[1].drop[0]: there is no parameter "nothing"
 f:9:89: routes[0].targets[1].drop[1]: there is no parameter "seeds"; did you mean "seed"?
 f:10:5: routes[1]: targets are missing
-f:10:28: routes[1].protocols[0]: "gemini" is no protocol; one of chat, responses, messages, generatecontent, images, grpc
-f:10:42: routes[1].protocols[2]: "grcp" is no protocol; one of chat, responses, messages, generatecontent, images, grpc; did you mean "grpc"?
+f:10:28: routes[1].protocols[0]: "gemini" is no protocol; one of chat, responses, messages, interactions, generatecontent, images, grpc
+f:10:42: routes[1].protocols[2]: "grcp" is no protocol; one of chat, responses, messages, interactions, generatecontent, images, grpc; did you mean "grpc"?
 f:10:59: routes[1].deadline: "soon" is no duration; write 90s, 5m, 1h30m or 30d
 f:12:31: limits.keys.requests_per_minute: expected 0 to 1000000000, got -1
 f:12:45: limits.keys.budgets[0]: 

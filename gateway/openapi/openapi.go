@@ -1,4 +1,4 @@
-// Package openapi has the OpenAPI 3.1 document of the edge: the paths of the five protocols with
+// Package openapi has the OpenAPI 3.1 document of the edge: the paths of the six protocols with
 // their bodies, answers, headers and errors. It is made of the contract's annotations, of the
 // structs of the codecs and of document.yaml (make gen).
 package openapi

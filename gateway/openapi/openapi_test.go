@@ -109,6 +109,7 @@ var generating = map[string]struct{ path, dir string }{
 	"responses":       {"/v1/responses", "responses"},
 	"messages":        {"/v1/messages", "messages"},
 	"generatecontent": {"/v1beta/models/{model}:streamGenerateContent", "generatecontent"},
+	"interactions":    {"/v1beta/interactions", "interactions"},
 }
 
 // What the codecs take, write as an answer and write as events, the document allows: all that
@@ -186,7 +187,7 @@ func TestImageBodies(t *testing.T) {
 // Each kind of failure is in the shape that the document has for its protocol.
 func TestErrors(t *testing.T) {
 	for _, p := range protocol.All() {
-		name := map[string]string{"messages": "MessagesError", "generatecontent": "GenerateContentError"}[p.Kind]
+		name := map[string]string{"messages": "MessagesError", "generatecontent": "GenerateContentError", "interactions": "GenerateContentError"}[p.Kind]
 		if name == "" {
 			name = "OpenAIError"
 		}

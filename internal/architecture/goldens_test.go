@@ -14,7 +14,7 @@ import (
 // Each golden file is one that a test reads: a file whose name no pattern of a test matches would
 // look like a case and prove nothing.
 func TestEveryGoldenIsRun(t *testing.T) {
-	for _, folder := range []string{"codec/chat", "codec/responses", "codec/messages", "codec/generatecontent", "codec/images", "core/price/foreign"} {
+	for _, folder := range []string{"codec/chat", "codec/responses", "codec/messages", "codec/generatecontent", "codec/interactions", "codec/images", "core/price/foreign"} {
 		root := "../../" + folder
 		patterns := goldenPatterns(t, root)
 		err := filepath.WalkDir(filepath.Join(root, "testdata"), func(path string, _ fs.DirEntry, err error) error {

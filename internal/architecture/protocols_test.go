@@ -25,15 +25,14 @@ var allowed = map[string]struct {
 }{
 	"cmd/genway-conformance/faults.go":  {1, "the member of a request for text that must not be empty"},
 	"cmd/internal/edgeproc/edgeproc.go": {3, "a flag of a command belongs to one protocol"},
-	"codec/thinking.go":                 {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
-	"codec/stop.go":                     {8, "the table of ends has a column for each protocol, and the codecs that read it are below the table of protocols"},
-	"codec/fit/history.go":              {1, "files of Google's storage are read by generateContent alone"},
+	"codec/thinking.go":                 {10, "the names of origins in signature envelopes, which callers keep, are below the table"},
+	"codec/stop.go":                     {10, "the table of ends has a column for each protocol, and the codecs that read it are below the table of protocols"},
 	"codec/fit/neutral.go":              {2, "strict: false is what chat completions and messages do without it"},
 	"codec/fit/turns.go":                {1, "reasoning that nothing follows is refused by responses alone"},
 	"core/catalog/fit.go":               {3, "a budget of thinking is a part of max_tokens in messages alone"},
 	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
-	"codec/fit/unplaced.go":             {5, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
-	"codec/fit/tools.go":                {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
+	"codec/fit/unplaced.go":             {6, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
+	"codec/fit/tools.go":                {1, "the bound of strict tools is of messages"},
 	"core/references.go":                {2, "references to items are read by the codec of responses alone"},
 	"core/stored.go":                    {4, "responses are those of one protocol alone"},
 	"core/route/attempt.go":             {2, "a maximum of tokens has two members in chat completions alone; references to items are those of responses"},
@@ -73,7 +72,6 @@ var otherWords = map[string]string{
 	"core/store/storetest/report.go":    "rows of a test",
 	"sandbox/models.go":                 "what a model draws",
 	"gateway/openapi/generate/paths.go": "a member of OpenAPI",
-	"sandbox/image.go":                  "a field of the contract",
 }
 
 // providers has the data of providers, among them the kinds that each of them offers.

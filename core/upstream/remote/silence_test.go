@@ -85,8 +85,8 @@ func (c *translator) outcome(t *testing.T, body []byte) (got, refused string, de
 // known are members that another protocol's body does not have, by their protocol and their path without indices, and why
 // nothing is lost by it.
 var known = map[string]string{
-	"chat model": "routing sets it", "responses model": "routing sets it", "messages model": "routing sets it", "generatecontent model": "the path says it",
-	"chat stream": "the operation says it", "responses stream": "the operation says it", "messages stream": "the operation says it",
+	"chat model": "routing sets it", "responses model": "routing sets it", "messages model": "routing sets it", "interactions model": "routing sets it", "generatecontent model": "the path says it",
+	"chat stream": "the operation says it", "responses stream": "the operation says it", "messages stream": "the operation says it", "interactions stream": "the operation says it",
 	"chat stream_options": "the edge reads it", "chat stream_options.include_usage": "the edge reads it",
 	"chat max_tokens": "of two names for one number the other is sent", "chat max_completion_tokens": "of two names for one number the other is sent",
 	"chat messages.name":       "the call of the result says it",
@@ -114,6 +114,8 @@ var known = map[string]string{
 	"responses input.id":                                               "identifies the item at its vendor alone; calls and results have call_id",
 	"chat messages.annotations.type":                                   "what is in it says it", "chat messages.reasoning_details.signature": "the thinking that it seals is named", "chat messages.reasoning_details.id": "identifies the item at its vendor alone", "chat messages.reasoning_details.format": "says how the vendor has written it",
 	"chat messages.reasoning_details.index": "the order says it",
+	"interactions input.name":               "the call of the result says it", "interactions input.content.name": "the call of the result says it",
+	"interactions input.content.annotations.type": "what is in it says it", "interactions input.mime_type": "the image says it",
 }
 
 // Each member of a request arrives at an upstream of another protocol, says nothing, or is named as lost. The test changes a

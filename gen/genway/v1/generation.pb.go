@@ -104,11 +104,11 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
 	"\x12CheckAccessRequest\"\x15\n" +
-	"\x13CheckAccessResponse2\x97\x0e\n" +
+	"\x13CheckAccessResponse2\x89\x0f\n" +
 	"\n" +
-	"Generation\x12\x91\x02\n" +
-	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\xbf\x01\x82\xd3\xe4\x93\x02\xb8\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContent\"\x14/v1/chat/completions\x12\xa4\x02\n" +
-	"\x12StreamGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a%.genway.v1.StreamGenerateTextResponse\"\xc4\x01\x82\xd3\xe4\x93\x02\xbd\x01:\x01*Z\x19:\x01*\"\x14/v1/responses:streamZ\x18:\x01*\"\x13/v1/messages:streamZ4:\x01*\"//v1beta/models/{model=**}:streamGenerateContentZ0:\x01*\"+/v1/models/{model=**}:streamGenerateContent\"\x1b/v1/chat/completions:stream0\x01\x12\x8c\x01\n" +
+	"Generation\x12\xc3\x02\n" +
+	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\xf1\x01\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xe4\x02\n" +
+	"\x12StreamGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a%.genway.v1.StreamGenerateTextResponse\"\x84\x02\x82\xd3\xe4\x93\x02\xfd\x01:\x01*Z\x19:\x01*\"\x14/v1/responses:streamZ\x18:\x01*\"\x13/v1/messages:streamZ4:\x01*\"//v1beta/models/{model=**}:streamGenerateContentZ0:\x01*\"+/v1/models/{model=**}:streamGenerateContentZ :\x01*\"\x1b/v1beta/interactions:streamZ\x1c:\x01*\"\x17/v1/interactions:stream\"\x1b/v1/chat/completions:stream0\x01\x12\x8c\x01\n" +
 	"\rGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a .genway.v1.GenerateImageResponse\"8\x82\xd3\xe4\x93\x022:\x01*Z\x15:\x01*\"\x10/v1/images/edits\"\x16/v1/images/generations\x12\xa8\x01\n" +
 	"\x13StreamGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a&.genway.v1.StreamGenerateImageResponse\"F\x82\xd3\xe4\x93\x02@:\x01*Z\x1c:\x01*\"\x17/v1/images/edits:stream\"\x1d/v1/images/generations:stream0\x01\x12\xf9\x01\n" +
 	"\vCountTokens\x12\x1d.genway.v1.CountTokensRequest\x1a\x1e.genway.v1.CountTokensResponse\"\xaa\x01\x82\xd3\xe4\x93\x02\xa3\x01:\x01*Z\x1f:\x01*\"\x1a/v1/responses/input_tokensZ2:\x01*\"-/v1beta/models/{request.model=**}:countTokensZ.:\x01*\")/v1/models/{request.model=**}:countTokens\"\x19/v1/messages/count_tokens\x12o\n" +

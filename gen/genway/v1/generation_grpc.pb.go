@@ -92,7 +92,7 @@ type GenerationClient interface {
 	// last message of a complete stream carries a TextCompleted; a stream that
 	// ends without one was cut short.
 	//
-	// Three protocols choose streaming by a member of the body, on the same path
+	// Four protocols choose streaming by a member of the body, on the same path
 	// as the unary call. The edge turns that member into the custom verb :stream.
 	//
 	// It takes the very request GenerateText takes, as its twin.
@@ -326,7 +326,7 @@ type GenerationServer interface {
 	// last message of a complete stream carries a TextCompleted; a stream that
 	// ends without one was cut short.
 	//
-	// Three protocols choose streaming by a member of the body, on the same path
+	// Four protocols choose streaming by a member of the body, on the same path
 	// as the unary call. The edge turns that member into the custom verb :stream.
 	//
 	// It takes the very request GenerateText takes, as its twin.

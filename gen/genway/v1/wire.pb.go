@@ -39,6 +39,8 @@ const (
 	Protocol_PROTOCOL_GENERATE_CONTENT Protocol = 4
 	// OpenAI's images.
 	Protocol_PROTOCOL_IMAGES Protocol = 5
+	// Google's Interactions.
+	Protocol_PROTOCOL_INTERACTIONS Protocol = 6
 )
 
 // Enum value maps for Protocol.
@@ -50,6 +52,7 @@ var (
 		3: "PROTOCOL_MESSAGES",
 		4: "PROTOCOL_GENERATE_CONTENT",
 		5: "PROTOCOL_IMAGES",
+		6: "PROTOCOL_INTERACTIONS",
 	}
 	Protocol_value = map[string]int32{
 		"PROTOCOL_UNSPECIFIED":      0,
@@ -58,6 +61,7 @@ var (
 		"PROTOCOL_MESSAGES":         3,
 		"PROTOCOL_GENERATE_CONTENT": 4,
 		"PROTOCOL_IMAGES":           5,
+		"PROTOCOL_INTERACTIONS":     6,
 	}
 )
 
@@ -478,14 +482,15 @@ const file_genway_v1_wire_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\"W\n" +
 	"\x04Seal\x124\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x19\n" +
-	"\x05value\x18\x02 \x01(\fB\x03\xe0A\x02R\x05value*\xa6\x01\n" +
+	"\x05value\x18\x02 \x01(\fB\x03\xe0A\x02R\x05value*\xc1\x01\n" +
 	"\bProtocol\x12\x18\n" +
 	"\x14PROTOCOL_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19PROTOCOL_CHAT_COMPLETIONS\x10\x01\x12\x16\n" +
 	"\x12PROTOCOL_RESPONSES\x10\x02\x12\x15\n" +
 	"\x11PROTOCOL_MESSAGES\x10\x03\x12\x1d\n" +
 	"\x19PROTOCOL_GENERATE_CONTENT\x10\x04\x12\x13\n" +
-	"\x0fPROTOCOL_IMAGES\x10\x05B\x90\x01\n" +
+	"\x0fPROTOCOL_IMAGES\x10\x05\x12\x19\n" +
+	"\x15PROTOCOL_INTERACTIONS\x10\x06B\x90\x01\n" +
 	"\rcom.genway.v1B\tWireProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
 

@@ -234,6 +234,60 @@ func local_request_Generation_GenerateText_5(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
+func request_Generation_GenerateText_6(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GenerateText(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Generation_GenerateText_6(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.GenerateText(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_Generation_GenerateText_7(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GenerateText(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Generation_GenerateText_7(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.GenerateText(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_Generation_StreamGenerateText_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
 		protoReq extGenwayv1.GenerateTextRequest
@@ -351,6 +405,52 @@ func request_Generation_StreamGenerateText_4(ctx context.Context, marshaler runt
 	protoReq.Model, err = runtime.String(val)
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.StreamGenerateText(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
+func request_Generation_StreamGenerateText_5(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.StreamGenerateText(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
+func request_Generation_StreamGenerateText_6(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -1016,6 +1116,46 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GenerateText_5(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_6, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/interactions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Generation_GenerateText_6(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_6(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_7, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/interactions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Generation_GenerateText_7(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_7(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 
 	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
@@ -1046,6 +1186,20 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 	})
 
 	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_4, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
+
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_5, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
+
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_6, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
 		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
 		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
@@ -1467,6 +1621,40 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GenerateText_5(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_6, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/interactions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_GenerateText_6(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_6(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_7, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/interactions"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_GenerateText_7(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_7(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1551,6 +1739,40 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 			return
 		}
 		forward_Generation_StreamGenerateText_4(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_5, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/StreamGenerateText", runtime.WithHTTPPathPattern("/v1beta/interactions:stream"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_StreamGenerateText_5(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_StreamGenerateText_5(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_6, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/StreamGenerateText", runtime.WithHTTPPathPattern("/v1/interactions:stream"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_StreamGenerateText_6(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_StreamGenerateText_6(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_Generation_GenerateImage_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1817,11 +2039,15 @@ var (
 	pattern_Generation_GenerateText_3        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GenerateText_4        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GenerateText_5        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_6        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1beta", "interactions"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_7        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "interactions"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_0  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_1  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_2  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_3  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_4  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_5  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1beta", "interactions"}, "stream", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_6  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "interactions"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GenerateImage_0       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "generations"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GenerateImage_1       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "edits"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateImage_0 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "generations"}, "stream", runtime.WithStrictDeepWildcard()))
@@ -1846,11 +2072,15 @@ var (
 	forward_Generation_GenerateText_3        = runtime.ForwardResponseMessage
 	forward_Generation_GenerateText_4        = runtime.ForwardResponseMessage
 	forward_Generation_GenerateText_5        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_6        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_7        = runtime.ForwardResponseMessage
 	forward_Generation_StreamGenerateText_0  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_1  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_2  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_3  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_4  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_5  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_6  = runtime.ForwardResponseStream
 	forward_Generation_GenerateImage_0       = runtime.ForwardResponseMessage
 	forward_Generation_GenerateImage_1       = runtime.ForwardResponseMessage
 	forward_Generation_StreamGenerateImage_0 = runtime.ForwardResponseStream

@@ -1,7 +1,12 @@
-package generatecontent
+// Package google holds what Google's protocols have in common: how failures are worded, and how offsets in texts are
+// counted. The authority on it is the vendor's SDK (APIError of google.golang.org/genai) and google.rpc.
+//
+// Like the codecs that use it, it is pure: no net/http, no grpc, no state. It must not import any codec.
+package google
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -110,9 +115,12 @@ var statusWords = map[fault.Kind]string{
 	fault.Timeout:              "DEADLINE_EXCEEDED",
 }
 
-// EncodeError renders err. The vendor answers a wrong key with 400 and a missing
-// one with 403.
-func (Codec) EncodeError(err *fault.Error) (int, []byte) {
+// Word is the vendor's status word for a failure.
+func Word(err *fault.Error) string { return cmp.Or(statusWords[err.Kind], "INTERNAL") }
+
+// Encode returns the status and the body of a failure for a caller of a protocol; a body of the same protocol in err.Wire is
+// returned as it is. The vendor answers a wrong key with 400 and a missing one with 403.
+func Encode(err *fault.Error, protocol genwayv1.Protocol) (int, []byte) {
 	if err.Wire.GetProtocol() == protocol && len(err.Wire.GetJson()) > 0 {
 		return err.HTTPStatus(), err.Wire.GetJson()
 	}
@@ -149,10 +157,10 @@ func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	return status, encodeStatus(rpcStatus{Code: status, Message: err.Message, Status: word, own: details})
 }
 
-// DecodeError reads the body of a failed call. The streaming path without alt=sse
+// Decode reads the body of a failed call of a protocol. The streaming path without alt=sse
 // puts it into a list. A status of 0 stands for a failure within a 200: the code
 // in the body counts then.
-func (Codec) DecodeError(status int, body []byte) *fault.Error {
+func Decode(status int, body []byte, protocol genwayv1.Protocol) *fault.Error {
 	raw := jsontext.Value(bytes.TrimSpace(body))
 	if raw.Kind() == '[' {
 		var bodies []jsontext.Value
@@ -171,7 +179,7 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 	if status == 0 {
 		status = b.Error.Code
 	}
-	e := fault.New(kindOf(status, b.Error.Status), "", "%s", b.Error.Message)
+	e := fault.New(KindOf(status, b.Error.Status), "", "%s", b.Error.Message)
 	e.NativeType = b.Error.Status
 	e.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(raw)}
 	for _, d := range b.Error.Details {
@@ -211,9 +219,9 @@ func readDetail(e *fault.Error, raw jsontext.Value) {
 	}
 }
 
-// kindOf derives the kind from the status, or from the word where the status says
+// KindOf derives the kind from the status, or from the word where the status says
 // nothing (an error within a stream).
-func kindOf(status int, word string) fault.Kind {
+func KindOf(status int, word string) fault.Kind {
 	if status >= 400 {
 		return fault.KindOf(status)
 	}
