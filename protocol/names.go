@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Names are the names that the caller of one request has for members of the contract. The core, the
@@ -144,6 +145,10 @@ func (n *Names) Member(path string) string {
 		return n.position(path, head, n.of.message)
 	case head == "tools" && strings.HasPrefix(rest, "["):
 		return n.position(path, head, n.of.tool)
+	case head == "images" && ofMedia(rest):
+		index, _ := nextStep(rest)
+		known, _ := n.sent(n.of.request[head], index)
+		return known
 	case head == "candidates", head == "usage", head == "images" && strings.HasPrefix(rest, "["):
 		return n.answer(head, rest)
 	case head == "system_fingerprint", head == "prompt_feedback":
@@ -162,6 +167,15 @@ func (n *Names) Member(path string) string {
 		return own
 	}
 	return whole
+}
+
+// ofMedia reports whether a path in a list of images is about one of a request: of a field that those of answers do
+// not have, or of its source.
+func ofMedia(path string) bool {
+	_, field := nextStep(path)
+	media, answered := (*genwayv1.Media)(nil).ProtoReflect().Descriptor(), (*genwayv1.GeneratedImage)(nil).ProtoReflect().Descriptor()
+	name := protoreflect.Name(field)
+	return media.Fields().ByName(name) != nil && answered.Fields().ByName(name) == nil || media.Oneofs().ByName(name) != nil
 }
 
 // sent returns the first of several names that the caller has sent, with what is below it if that was sent as

@@ -309,3 +309,20 @@ func FuzzMember(f *testing.F) {
 		}
 	})
 }
+
+// The fields of a form are named as the caller has spelled them.
+func TestNamesOfAForm(t *testing.T) {
+	images := ByKind("images")
+	for body, want := range map[string]string{
+		`{"image":[{},{}],"mask":{},"svg":{"model":"m"}}`: "image[1] mask svg.model n", `{"images":[{"file_id":"a"},{"image_url":"b"}]}`: "images[1] mask svg.model n",
+	} {
+		n := images.Names([]byte(body), &genwayv1.GenerateImageRequest{})
+		var got []string
+		for _, path := range []string{"images[1].mime_type", "mask", "svg.model", "count"} {
+			got = append(got, n.Member(path))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+}

@@ -202,6 +202,10 @@ func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) 
 	asked := codec.Shared(req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
+	if asked.Wire != nil && a.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED && len(req.GetImages()) > 0 {
+		asked.Wire = codec.Shared(asked.Wire)
+		asked.Wire.Json = nil // the message has the images, which are too large to be sent twice
+	}
 	asked, losses, err := a.Overrides.Image(asked)
 	if err != nil {
 		return nil, nil, err

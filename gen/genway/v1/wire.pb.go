@@ -93,8 +93,8 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 }
 
 // WireMessage is a JSON body exactly as its sender wrote it. An edit of images may be a multipart form in its place: a body
-// that begins with the form's boundary. The files of an edit are in the body alone: the message around it says of each image
-// only its type and its name.
+// that begins with the form's boundary. Between edge and core the files of an edit are in the body alone: the message around
+// it says of each image only its type and its name.
 //
 // On a request it says "I speak this protocol": the core may send the body to
 // an upstream of the same protocol instead of encoding the canonical fields,
