@@ -274,6 +274,10 @@ func (l *limited) rpcs() map[string]func(context.Context, ...grpc.CallOption) er
 			_, err := l.client.GetResponse(ctx, &genwayv1.GetResponseRequest{Id: "resp_1"}, o...)
 			return unlessNotStored(err)
 		},
+		"CancelResponse": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.CancelResponse(ctx, &genwayv1.CancelResponseRequest{Id: "resp_1"}, o...)
+			return unlessNotStored(err)
+		},
 		"DeleteResponse": func(ctx context.Context, o ...grpc.CallOption) error {
 			_, err := l.client.DeleteResponse(ctx, &genwayv1.DeleteResponseRequest{Id: "resp_1"}, o...)
 			return unlessNotStored(err)

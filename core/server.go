@@ -50,10 +50,11 @@ type ServerConfig struct {
 
 // Server serves the service over gRPC, with health and reflection.
 type Server struct {
-	grpc   *grpc.Server
-	health *readiness
-	intake *intake.Intake
-	grace  time.Duration
+	grpc    *grpc.Server
+	service *Service
+	health  *readiness
+	intake  *intake.Intake
+	grace   time.Duration
 }
 
 // maxHeaderBytes bounds the metadata of a call.
@@ -85,7 +86,7 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 		creds = credentials.NewTLS(config.TLS)
 	}
 	options = append(options, grpc.Creds(frames.Credentials(creds, config.Flooded)))
-	s := &Server{grpc: grpc.NewServer(options...), health: newReadiness(servicesOf(config)...), intake: interceptors.Intake, grace: config.Grace}
+	s := &Server{service: service, grpc: grpc.NewServer(options...), health: newReadiness(servicesOf(config)...), intake: interceptors.Intake, grace: config.Grace}
 	services := registrar{s.grpc, interceptors, transport.Reuse(interceptors.Unary)}
 	genwayv1.RegisterGenerationServer(services, service)
 	if config.Admin != nil {
@@ -100,8 +101,8 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 func (s *Server) Health() grpc_health_v1.HealthServer { return s.health }
 
 // Serve answers calls on the listener until ctx ends, then says that it is not
-// ready, sends GOAWAY and finishes the calls in flight, up to the grace. It returns
-// nil after that.
+// ready, sends GOAWAY and finishes the calls in flight and the responses in the background, up to the grace. It
+// returns nil after that.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.grpc.Serve(listener) }()
@@ -115,7 +116,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	s.intake.Drain()
 	timer := time.AfterFunc(s.grace, s.grpc.Stop)
 	defer timer.Stop()
+	ending, end := context.WithTimeout(context.WithoutCancel(ctx), max(s.grace, 0))
+	defer end()
 	s.grpc.GracefulStop()
+	s.service.Drain(ending)
 	// An end before the start is clean, too.
 	if err := <-failed; !errors.Is(err, grpc.ErrServerStopped) {
 		return err
@@ -123,6 +127,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// Close ends what a server has that has not served: those that have are at their end
-// when Serve is.
-func (s *Server) Close() { s.grpc.Stop() }
+// Close ends what a server has that has not served, and the responses that another way to the service has begun in the
+// background: a server that has served is at its end when Serve is.
+func (s *Server) Close() {
+	s.grpc.Stop()
+	ended, end := context.WithCancel(context.Background())
+	end()
+	s.service.Drain(ended)
+}

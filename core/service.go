@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -44,6 +45,10 @@ type Config struct {
 	Captures *vault.Vault
 	// Items keep what callers may refer to later; nil keeps nothing.
 	Items *items.Keeper
+	// Background is how many responses one key may have in the background at once; 0 runs none there.
+	Background int
+	// Logger has a line for each of those that ends. Default: none.
+	Logger *slog.Logger
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 32
@@ -56,6 +61,7 @@ type Service struct {
 	genwayv1.UnimplementedGenerationServer
 	config  Config
 	started time.Time
+	runs    runs
 	// captures returns the rule of a request's route for capturing; nil where there are no routes.
 	captures func(genwayv1.Protocol, string) *capture.Rule
 }
@@ -73,7 +79,11 @@ func New(config Config) (*Service, error) {
 	if config.NewID == nil {
 		config.NewID = identifier.New
 	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Service{config: config, started: config.Clock()}
+	s.runs.service, s.runs.stopped = s, make(chan struct{})
 	if routes, ok := config.Upstream.(interface {
 		Capture(protocol genwayv1.Protocol, model string) *capture.Rule
 	}); ok {
@@ -88,6 +98,9 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkText(req); err != nil {
 		return nil, err
+	}
+	if isBackground(req) {
+		return s.background(ctx, record, req)
 	}
 	c, err := s.continued(ctx, record, req)
 	if err != nil {
@@ -107,6 +120,9 @@ func (s *Service) generateText(ctx context.Context, held *admission, c *conversa
 		return nil, err
 	}
 	c.req = req
+	if req, err = c.without(req); err != nil {
+		return nil, err
+	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
 		return nil, c.refused(err)

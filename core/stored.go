@@ -29,6 +29,7 @@ import (
 const (
 	ReasonResponsesNotStored   = "RESPONSES_NOT_STORED"
 	ReasonConversationTooLarge = "CONVERSATION_TOO_LARGE"
+	ReasonResponseNotComplete  = "RESPONSE_NOT_COMPLETE"
 )
 
 // conversation is a text request, and what it continues.
@@ -41,6 +42,9 @@ type conversation struct {
 	// unknown is the response that it continues and that Genway does not store; empty for none. An upstream of the protocol
 	// may be another Genway, which does.
 	unknown string
+	// id is the identifier of the answer, and created when it was, if it is made in the background.
+	id      string
+	created *timestamppb.Timestamp
 }
 
 // continued returns a request with the conversation that it continues, if Genway stores that. It is read before the request is
@@ -102,6 +106,11 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 	}
 	if err != nil {
 		return "", nil, unavailable(ctx, err)
+	}
+	if latest[0].Output == nil {
+		f := fault.New(fault.InvalidRequest, ReasonResponseNotComplete, "previous_response_id: the response %s is not complete, so that it cannot be continued", id)
+		f.Param = "previous_response_id"
+		return "", nil, f
 	}
 	return id, latest, nil
 }
@@ -174,6 +183,10 @@ func (s *Service) keeper(held *admission, c *conversation) *keeper {
 // name returns the identifier of a response that is to be stored, by its request; empty if it is not. What the upstream calls an
 // answer may name another one as well: Ollama has 999 names.
 func (k *keeper) name() string {
+	if k.conversation.id != "" {
+		k.id = k.conversation.id
+		return k.id
+	}
 	req := k.req.Head()
 	if req.GetCompact() || !k.service.config.Items.Takes(k.held.record.Caller.KeyID, len(req.GetWire().GetJson())) {
 		return ""
@@ -199,6 +212,7 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 	}
 	if id := k.name(); id != "" {
 		resp.Id, resp.Stored, resp.CompleteTime = id, true, timestamppb.New(k.service.config.Clock())
+		resp.CreateTime = cmp.Or(k.created, resp.CreateTime)
 	}
 	shown := codec.Shared(resp)
 	shown.Usage = codec.ShownUsage(resp.GetUsage())
@@ -273,16 +287,11 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 // GetResponse returns a response that is stored for the caller's key.
 func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequest) (resp *genwayv1.GetResponseResponse, err error) {
 	err = s.stored(ctx, "GetResponse", req.GetId(), func(ctx context.Context, keyID string) error {
-		body, err := s.config.Items.Response(ctx, keyID, req.GetId())
+		body, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
 		if err != nil {
 			return err
 		}
-		answer, err := responses.Codec{}.DecodeResponse(body)
-		if err != nil {
-			return err
-		}
-		answer.Stored, answer.Wire = true, &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: body}
-		resp = &genwayv1.GetResponseResponse{Response: answer}
+		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), body), Status: responses.Status(body)}
 		return nil
 	})
 	return resp, err
@@ -292,7 +301,11 @@ func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequ
 func (s *Service) DeleteResponse(ctx context.Context, req *genwayv1.DeleteResponseRequest) (resp *genwayv1.DeleteResponseResponse, err error) {
 	err = s.stored(ctx, "DeleteResponse", req.GetId(), func(ctx context.Context, keyID string) error {
 		resp = &genwayv1.DeleteResponseResponse{Id: req.GetId()}
-		return s.config.Items.DeleteResponse(ctx, keyID, req.GetId())
+		err := s.config.Items.DeleteResponse(ctx, keyID, req.GetId())
+		if err == nil {
+			s.runs.cancel(items.ResponseID{KeyID: keyID, ID: req.GetId()})
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

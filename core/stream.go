@@ -28,6 +28,12 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	if err := checkText(req); err != nil {
 		return err
 	}
+	if isBackground(req) {
+		if err := s.takesBackground(record, req); err != nil {
+			return err
+		}
+		return fault.Invalid("stream", "stream: must be false with background; fetch the response until it has ended")
+	}
 	c, err := s.continued(ctx, record, req)
 	if err != nil {
 		return err

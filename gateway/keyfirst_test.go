@@ -20,7 +20,7 @@ func TestKeysComeBeforeLargeBodiesAtEachPath(t *testing.T) {
 	paths := 0
 	for _, p := range protocol.All() {
 		for _, b := range p.Bindings {
-			if b.Method != http.MethodPost {
+			if b.Method != http.MethodPost || b.Stored { // which takes no body
 				continue
 			}
 			paths++

@@ -59,6 +59,12 @@ func storedQuery(_ *exchange, r *http.Request) error {
 	return nil
 }
 
+// noQuery drops the query of a request that takes none.
+func noQuery(_ *exchange, r *http.Request) error {
+	r.URL.RawQuery = ""
+	return nil
+}
+
 // inputPage rewrites the parameters of a list of input items (limit, after, order) to the fields of ListInputItemsRequest, and
 // drops all others. The list is paged only forwards.
 func inputPage(_ *exchange, r *http.Request) error {

@@ -106,7 +106,8 @@ var operations = [...]operation{
 	protocol.GetModel:   {encode: encoder(encodeModel), has: is[codec.ModelLister], what: "list models"},
 
 	protocol.GetStored:    {encode: encoder(encodeStored), has: is[codec.Storer], what: storing, query: storedQuery},
-	protocol.DeleteStored: {encode: encoder(encodeDeleted), has: is[codec.Storer], what: storing, query: storedQuery},
+	protocol.DeleteStored: {encode: encoder(encodeDeleted), has: is[codec.Storer], what: storing, query: noQuery},
+	protocol.CancelStored: {encode: encoder(encodeCancelled), has: is[codec.Storer], what: storing, query: noQuery},
 	protocol.ListInput:    {encode: encoder(encodeInput), has: is[codec.Storer], what: storing, query: inputPage},
 }
 
@@ -223,6 +224,11 @@ func encodeModel(_ *exchange, c codec.Codec, resp *genwayv1.GetModelResponse) ([
 func encodeStored(_ *exchange, c codec.Codec, resp *genwayv1.GetResponseResponse) ([]byte, error) {
 	storer, _ := c.(codec.Storer)
 	return storer.EncodeStored(resp)
+}
+
+func encodeCancelled(_ *exchange, c codec.Codec, resp *genwayv1.CancelResponseResponse) ([]byte, error) {
+	storer, _ := c.(codec.Storer)
+	return storer.EncodeStored(&genwayv1.GetResponseResponse{Response: resp.GetResponse(), Status: resp.GetStatus()})
 }
 
 func encodeDeleted(_ *exchange, c codec.Codec, resp *genwayv1.DeleteResponseResponse) ([]byte, error) {

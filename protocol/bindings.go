@@ -15,8 +15,8 @@ import (
 type Operation int
 
 // The operations. Generate, Stream, Count, Compact, Draw and Edit read a body; of Generate, Draw and Edit the
-// body may say that the answer is streamed. Stream is a path that always streams. GetStored, DeleteStored
-// and ListInput are about an answer that is stored.
+// body may say that the answer is streamed. Stream is a path that always streams. GetStored, DeleteStored,
+// ListInput and CancelStored are about an answer that is stored.
 const (
 	Generate Operation = iota + 1
 	Stream
@@ -29,6 +29,7 @@ const (
 	GetStored
 	DeleteStored
 	ListInput
+	CancelStored
 )
 
 // Binding is one public path of a protocol.
@@ -65,7 +66,7 @@ const StreamSuffix = ":stream"
 
 var operations = map[string]Operation{
 	"GenerateText": Generate, "StreamGenerateText": Stream, "CountTokens": Count, "GenerateImage": Draw,
-	"ListModels": ListModels, "GetModel": GetModel, "GetResponse": GetStored, "DeleteResponse": DeleteStored, "ListInputItems": ListInput,
+	"ListModels": ListModels, "GetModel": GetModel, "GetResponse": GetStored, "DeleteResponse": DeleteStored, "ListInputItems": ListInput, "CancelResponse": CancelStored,
 }
 
 // Contract returns the public paths that the contract's annotations bind, in their order.

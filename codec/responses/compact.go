@@ -18,6 +18,9 @@ import (
 // ResponseCompactParams). It is that of a request whose input ends with a trigger.
 func (c Codec) DecodeCompactRequest(body []byte) (*codec.Request, error) {
 	req, err := c.DecodeRequest(body)
+	if err == nil {
+		err = refuseBackground(req.NativeFields)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ var counted = map[string]bool{
 // the count of a request without what only the answer needs.
 func (c Codec) DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, error) {
 	req, err := c.DecodeRequest(body)
+	if err == nil {
+		err = refuseBackground(req.NativeFields)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 	case (w.Input.kind == 0 || w.Input.kind == '[' && len(w.Input.list) == 0) && !goesOn(natives):
 		return fault.Missing("input")
 	}
-	return refuseBackground(natives)
+	return checkBackground(natives)
 }
 
 // goesOn reports whether the request continues a conversation the upstream keeps.

@@ -139,10 +139,9 @@ func (Codec) ErrorUsage(err *fault.Error) *genwayv1.Usage {
 
 const memberBackground = "background"
 
-// refuseBackground refuses a request whose response would run in the background. Such a
-// response is queued when its call is answered: the caller fetches it later by
-// GET /v1/responses/{id}, which Genway does not offer, and only that later answer has its
-// usage, so the ledger could not charge it.
+// refuseBackground refuses a request whose response would run in the background at the upstream. Such a
+// response is queued when its call is answered, and only a later answer has its usage, so the ledger could not charge
+// it. What callers ask to run in the background, Genway runs: see Background.
 func refuseBackground(natives []*genwayv1.NativeField) error {
 	return backgroundFault(member.Native(protocol, natives, memberBackground))
 }
@@ -158,5 +157,22 @@ func backgroundFault(value jsontext.Value) error {
 	if len(value) == 0 || value.Kind() == 'n' || value.Kind() == 'f' {
 		return nil
 	}
-	return fault.Invalid(memberBackground, "background: must be false; this server does not run responses in the background, since it does not offer their retrieval")
+	return fault.Invalid(memberBackground, "background: must be false here; a response in the background is created by POST /v1/responses")
+}
+
+// checkBackground holds the member to its type. A request in the background is refused wherever it would be sent as one.
+func checkBackground(natives []*genwayv1.NativeField) error {
+	for _, f := range natives {
+		if f.Name != memberBackground {
+			continue
+		}
+		switch jsontext.Value(f.Json).Kind() {
+		case 'n', 'f':
+		case 't':
+			f.Binding = true
+		default:
+			return fault.Invalid(memberBackground, "background: expected true or false")
+		}
+	}
+	return nil
 }

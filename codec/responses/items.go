@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,7 +20,7 @@ type Item struct {
 	JSON []byte
 }
 
-// Recorder makes of a streamed answer the body that its last event has, as NewStreamEncoder writes it.
+// Recorder makes of a streamed answer the body that its events have of it, as NewStreamEncoder writes them.
 type Recorder struct {
 	encoder *streamEncoder
 	body    []byte
@@ -31,14 +32,28 @@ func NewRecorder(to codec.Answer) *Recorder { return &Recorder{encoder: newStrea
 // Add notes an event, which stays as it is.
 func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
 	frames, err := r.encoder.Encode(ev)
-	if ev.GetCompleted() != nil && err == nil && len(frames) > 0 {
-		r.body = bytes.Clone(member.Value(frames[len(frames)-1].Data, "response"))
+	if (ev.GetCompleted() != nil || ev.GetStarted() != nil) && err == nil {
+		r.take(frames)
 	}
 	return err
 }
 
-// Body returns the body of the response, after the completed event.
+func (r *Recorder) take(frames []codec.Frame) {
+	if len(frames) > 0 {
+		r.body = bytes.Clone(member.Value(frames[len(frames)-1].Data, "response"))
+	}
+}
+
+// Body returns the body of the response: after the started event of one in progress, and after the completed event of all
+// of it.
 func (r *Recorder) Body() []byte { return r.body }
+
+// Fail ends a stream that is stored and has failed, and returns the body of the response.
+func (r *Recorder) Fail(err *fault.Error) []byte {
+	r.take(r.encoder.Fail(err))
+	r.body, _ = member.Patch(r.body, member.Member{Name: "store", Value: jsontext.Value("true")})
+	return r.body
+}
 
 // Items returns the items of the output of a response's body. Those without an identifier cannot be referred to.
 func Items(body []byte) []Item { return ItemsOf(member.Value(body, "output")) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,6 +23,48 @@ func IsStoredID(id string) bool {
 	return ok && len(digits) == 32 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
+// Background reports whether a request is to be answered in the background.
+func Background(req *genwayv1.GenerateTextRequest) bool {
+	return member.Native(protocol, req.GetNativeFields(), memberBackground).Kind() == 't'
+}
+
+// Foreground returns the body of a request without that.
+func Foreground(request []byte) ([]byte, error) {
+	return member.Patch(request, member.Member{Name: memberBackground})
+}
+
+// InBackground reports whether the body of a response is that of one in the background.
+func InBackground(body []byte) bool {
+	return jsontext.Value(member.Value(body, memberBackground)).Kind() == 't'
+}
+
+// Status returns how far the response of a body is.
+func Status(body []byte) genwayv1.ResponseStatus {
+	switch unquote(member.Value(body, "status")) {
+	case statusFailed:
+		return genwayv1.ResponseStatus_RESPONSE_STATUS_FAILED
+	case statusCancelled:
+		return genwayv1.ResponseStatus_RESPONSE_STATUS_CANCELLED
+	case statusInProgress, statusQueued:
+		return genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS
+	}
+	return genwayv1.ResponseStatus_RESPONSE_STATUS_COMPLETED
+}
+
+// Queued returns the body of a response in progress as that of one that has yet to begin, and Cancelled as that of one that was
+// cancelled.
+func Queued(body []byte) ([]byte, error)    { return withStatus(body, statusQueued) }
+func Cancelled(body []byte) ([]byte, error) { return withStatus(body, statusCancelled) }
+
+func withStatus(body []byte, status string) ([]byte, error) {
+	return member.Patch(body, member.Member{Name: "status", Value: member.AppendQuote(nil, status)})
+}
+
+// Failed returns the body of a response in progress as that of one that has failed.
+func Failed(body []byte, err *fault.Error) ([]byte, error) {
+	return member.Patch(body, member.Member{Name: "status", Value: member.AppendQuote(nil, statusFailed)}, member.Member{Name: "error", Value: failedError(err)})
+}
+
 const memberPrevious = "previous_response_id"
 
 // Previous returns the identifier of the response of ours that a request continues; "" for none.
@@ -34,7 +77,7 @@ func Previous(req *genwayv1.GenerateTextRequest) string {
 
 // Turn is a request's own input and what was answered: one link of a conversation.
 type Turn struct {
-	// Input and Output are lists of items.
+	// Input and Output are lists of items. Output is nil while the request is not answered, and stays so if it never is.
 	Input, Output jsontext.Value
 	// Before are the identifiers of the responses that the conversation had before, the latest first: at most MaxBefore,
 	// the last of which has those before it.
@@ -51,10 +94,14 @@ func (t *Turn) After(id string) []string {
 }
 
 // NewTurn returns the turn of a request, of whose input the first items belong to the conversation before, and the body of
-// its response.
+// its response. That of a response which has not ended, or has failed, is not answered.
 func NewTurn(request []byte, earlier int, response []byte, before []string) *Turn {
-	t := &Turn{Input: ownInput(request, earlier), Output: member.Value(response, "output"), Before: before}
-	if t.Output == nil {
+	t := &Turn{Input: ownInput(request, earlier), Before: before}
+	switch Status(response) { //nolint:exhaustive // all others are answers
+	case genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS, genwayv1.ResponseStatus_RESPONSE_STATUS_FAILED:
+		return t
+	}
+	if t.Output = member.Value(response, "output"); t.Output == nil {
 		t.Output = jsontext.Value("[]")
 	}
 	return t
@@ -96,7 +143,9 @@ func (t *Turn) Encode() []byte {
 	}
 	w.EndList()
 	w.Raw("input", t.Input)
-	w.Raw("output", t.Output)
+	if t.Output != nil {
+		w.Raw("output", t.Output)
+	}
 	w.End()
 	return text(w)
 }
@@ -117,6 +166,9 @@ func Frame(response []byte) ([]byte, error) {
 
 // Body returns the body that a frame and a turn were made of.
 func Body(frame []byte, t *Turn) ([]byte, error) {
+	if t.Output == nil {
+		return frame, nil
+	}
 	return member.Patch(frame, member.Member{Name: "output", Value: t.Output})
 }
 
@@ -203,7 +255,19 @@ func (c Codec) EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error) 
 	if wire := resp.GetResponse().GetWire(); wire.GetProtocol() == protocol && len(wire.GetJson()) > 0 {
 		return wire.GetJson(), nil
 	}
-	return c.EncodeResponse(resp.GetResponse(), codec.Answer{})
+	body, err := c.EncodeResponse(resp.GetResponse(), codec.Answer{})
+	if err != nil {
+		return nil, err
+	}
+	switch resp.GetStatus() { //nolint:exhaustive // the others are the answer's own
+	case genwayv1.ResponseStatus_RESPONSE_STATUS_FAILED:
+		return withStatus(body, statusFailed)
+	case genwayv1.ResponseStatus_RESPONSE_STATUS_CANCELLED:
+		return withStatus(body, statusCancelled)
+	case genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS:
+		return withStatus(body, statusInProgress)
+	}
+	return body, nil
 }
 
 // EncodeDeleted implements codec.Storer.

@@ -171,13 +171,15 @@ const (
 	statusIncomplete = "incomplete"
 	statusInProgress = "in_progress"
 	statusFailed     = "failed"
+	statusCancelled  = "cancelled"
+	statusQueued     = "queued"
 )
 
 // reasonContentFilter is the reason of an answer to a prompt that was blocked (SDK: ResponseIncompleteDetails).
 const reasonContentFilter = "content_filter"
 
 // unfinished are the statuses of an answer that is not there yet, or never will be.
-var unfinished = map[string]bool{statusInProgress: true, "queued": true, "cancelled": true}
+var unfinished = map[string]bool{statusInProgress: true, statusQueued: true, statusCancelled: true}
 
 // reasonName marks a reason of incomplete_details that the vendor's SDK does not have.
 const reasonName = "incomplete_details.reason"

@@ -9,6 +9,7 @@ package call
 import (
 	"context"
 	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -336,6 +337,11 @@ func (r *Record) Fork(begins func()) *Record {
 		one.Attempts = []Attempt{*a}
 	}
 	return one
+}
+
+// Detached returns the record of a call that goes on when this one has returned. It is the same request to the ledger and the log.
+func (r *Record) Detached() *Record {
+	return &Record{ID: r.ID, ClientID: r.ClientID, Method: r.Method, Start: r.Start, Span: r.Span, Tracer: r.Tracer, Metrics: r.Metrics, Caller: r.Caller, AskedModel: strings.Clone(r.AskedModel), Pinned: r.Pinned}
 }
 
 // Join adds the record of a call that has returned. Facts of single calls, such as headers, are those of the last call joined.

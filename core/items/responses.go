@@ -125,7 +125,7 @@ func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*respons
 	return latest, nil
 }
 
-// DeleteResponse deletes a response and the items of its output, at every core. The error is a *NotFoundError where the response
+// DeleteResponse deletes a response and the items of its output, at every core. One that has not ended is cancelled. The error is a *NotFoundError where the response
 // is not kept for the key.
 func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
 	turn, err := k.Turn(ctx, keyID, id)
@@ -136,6 +136,9 @@ func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
 	// then stays, for as long as that may be.
 	expires := k.config.Clock().Add(k.config.Keep + 24*time.Hour)
 	ids := []string{id, frameID(id)}
+	if turn.Output == nil {
+		ids = append(ids, cancelID(id))
+	}
 	for _, item := range responses.ItemsOf(turn.Output) {
 		ids = append(ids, item.ID)
 	}

@@ -239,7 +239,7 @@ func storedQuery(t *testing.T, db *store.Store) {
 	}
 	native(t, harness.Responses, about(g, http.MethodGet, id+"?stream=true"), 400)
 	native(t, harness.Responses, about(g, http.MethodGet, id+"?starting_after=3"), 400)
-	native(t, harness.Responses, about(g, http.MethodPost, id+"/cancel"), 404)
+	native(t, harness.Responses, about(g, http.MethodPost, id+"/cancel"), 400)
 	native(t, harness.Responses, about(g, http.MethodPut, id), 405)
 	native(t, harness.Responses, about(g, http.MethodDelete, id+"/input_items"), 405)
 	native(t, harness.Responses, about(g, http.MethodGet, strings.Repeat("x", 4000)), 404)

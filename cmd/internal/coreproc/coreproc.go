@@ -117,7 +117,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	routing.follow(limits)
 	captures := vault.New(vault.Config{Store: db.Captures(), Logger: log, Count: counts.Captured}) //nolint:contextcheck // likewise
 	routing.keepCaptures(captures)
-	service, err := core.New(core.Config{Items: kept, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
+	service, err := core.New(core.Config{Items: kept, Background: f.Background, Logger: log, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {
 		kept.Close()
 		captures.Close()
@@ -269,6 +269,8 @@ type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all els
 	LedgerSync    LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"Durability of the ledger: off (a power failure may lose the last rows), batch (rows are synced to disk in batches, within 20 ms) or each (a row is synced before its request is sent and before its answer ends)."`
 	Answers       int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the answers of upstreams to all requests together, after decompression; at least 268435456. Default: 1 GiB. One upstream may use half of it."`
 	KeepResponses time.Duration `env:"GENWAY_KEEP_RESPONSES" default:"24h" least:"0s" most:"87600h" help:"How long answers to callers of the responses protocol are stored with their input, encrypted, so that later requests can fetch them, continue them and refer to their items. At most 87600h; 0 stores none."`
+
+	Background int `name:"background-responses" env:"GENWAY_BACKGROUND_RESPONSES" default:"100" least:"0" placeholder:"N" help:"Maximum of responses in the background that one key may have at one core at once; 0 runs none. They need --keep-responses."`
 
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`

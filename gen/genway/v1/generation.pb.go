@@ -104,7 +104,7 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
 	"\x12CheckAccessRequest\"\x15\n" +
-	"\x13CheckAccessResponse2\x89\x0f\n" +
+	"\x13CheckAccessResponse2\x83\x10\n" +
 	"\n" +
 	"Generation\x12\xc3\x02\n" +
 	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\xf1\x01\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xe4\x02\n" +
@@ -116,7 +116,8 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"$\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
 	"/v1/models\x12}\n" +
 	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"8\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12h\n" +
-	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12q\n" +
+	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12x\n" +
+	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"!\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12q\n" +
 	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12}\n" +
 	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"&\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_items\x12L\n" +
 	"\vCheckAccess\x12\x1d.genway.v1.CheckAccessRequest\x1a\x1e.genway.v1.CheckAccessResponseB\x96\x01\n" +
@@ -145,18 +146,20 @@ var file_genway_v1_generation_proto_goTypes = []any{
 	(*ListModelsRequest)(nil),           // 5: genway.v1.ListModelsRequest
 	(*GetModelRequest)(nil),             // 6: genway.v1.GetModelRequest
 	(*GetResponseRequest)(nil),          // 7: genway.v1.GetResponseRequest
-	(*DeleteResponseRequest)(nil),       // 8: genway.v1.DeleteResponseRequest
-	(*ListInputItemsRequest)(nil),       // 9: genway.v1.ListInputItemsRequest
-	(*GenerateTextResponse)(nil),        // 10: genway.v1.GenerateTextResponse
-	(*StreamGenerateTextResponse)(nil),  // 11: genway.v1.StreamGenerateTextResponse
-	(*GenerateImageResponse)(nil),       // 12: genway.v1.GenerateImageResponse
-	(*StreamGenerateImageResponse)(nil), // 13: genway.v1.StreamGenerateImageResponse
-	(*CountTokensResponse)(nil),         // 14: genway.v1.CountTokensResponse
-	(*ListModelsResponse)(nil),          // 15: genway.v1.ListModelsResponse
-	(*GetModelResponse)(nil),            // 16: genway.v1.GetModelResponse
-	(*GetResponseResponse)(nil),         // 17: genway.v1.GetResponseResponse
-	(*DeleteResponseResponse)(nil),      // 18: genway.v1.DeleteResponseResponse
-	(*ListInputItemsResponse)(nil),      // 19: genway.v1.ListInputItemsResponse
+	(*CancelResponseRequest)(nil),       // 8: genway.v1.CancelResponseRequest
+	(*DeleteResponseRequest)(nil),       // 9: genway.v1.DeleteResponseRequest
+	(*ListInputItemsRequest)(nil),       // 10: genway.v1.ListInputItemsRequest
+	(*GenerateTextResponse)(nil),        // 11: genway.v1.GenerateTextResponse
+	(*StreamGenerateTextResponse)(nil),  // 12: genway.v1.StreamGenerateTextResponse
+	(*GenerateImageResponse)(nil),       // 13: genway.v1.GenerateImageResponse
+	(*StreamGenerateImageResponse)(nil), // 14: genway.v1.StreamGenerateImageResponse
+	(*CountTokensResponse)(nil),         // 15: genway.v1.CountTokensResponse
+	(*ListModelsResponse)(nil),          // 16: genway.v1.ListModelsResponse
+	(*GetModelResponse)(nil),            // 17: genway.v1.GetModelResponse
+	(*GetResponseResponse)(nil),         // 18: genway.v1.GetResponseResponse
+	(*CancelResponseResponse)(nil),      // 19: genway.v1.CancelResponseResponse
+	(*DeleteResponseResponse)(nil),      // 20: genway.v1.DeleteResponseResponse
+	(*ListInputItemsResponse)(nil),      // 21: genway.v1.ListInputItemsResponse
 }
 var file_genway_v1_generation_proto_depIdxs = []int32{
 	2,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
@@ -167,22 +170,24 @@ var file_genway_v1_generation_proto_depIdxs = []int32{
 	5,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
 	6,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
 	7,  // 7: genway.v1.Generation.GetResponse:input_type -> genway.v1.GetResponseRequest
-	8,  // 8: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
-	9,  // 9: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
-	0,  // 10: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
-	10, // 11: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
-	11, // 12: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
-	12, // 13: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
-	13, // 14: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
-	14, // 15: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
-	15, // 16: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
-	16, // 17: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
-	17, // 18: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
-	18, // 19: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
-	19, // 20: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
-	1,  // 21: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
-	11, // [11:22] is the sub-list for method output_type
-	0,  // [0:11] is the sub-list for method input_type
+	8,  // 8: genway.v1.Generation.CancelResponse:input_type -> genway.v1.CancelResponseRequest
+	9,  // 9: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
+	10, // 10: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
+	0,  // 11: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
+	11, // 12: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
+	12, // 13: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
+	13, // 14: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
+	14, // 15: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
+	15, // 16: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
+	16, // 17: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
+	17, // 18: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
+	18, // 19: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
+	19, // 20: genway.v1.Generation.CancelResponse:output_type -> genway.v1.CancelResponseResponse
+	20, // 21: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
+	21, // 22: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
+	1,  // 23: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
+	12, // [12:24] is the sub-list for method output_type
+	0,  // [0:12] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -29,6 +29,7 @@ const (
 	Generation_ListModels_FullMethodName          = "/genway.v1.Generation/ListModels"
 	Generation_GetModel_FullMethodName            = "/genway.v1.Generation/GetModel"
 	Generation_GetResponse_FullMethodName         = "/genway.v1.Generation/GetResponse"
+	Generation_CancelResponse_FullMethodName      = "/genway.v1.Generation/CancelResponse"
 	Generation_DeleteResponse_FullMethodName      = "/genway.v1.Generation/DeleteResponse"
 	Generation_ListInputItems_FullMethodName      = "/genway.v1.Generation/ListInputItems"
 	Generation_CheckAccess_FullMethodName         = "/genway.v1.Generation/CheckAccess"
@@ -121,7 +122,10 @@ type GenerationClient interface {
 	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
 	// that it was made for, it is NOT_FOUND.
 	GetResponse(ctx context.Context, in *GetResponseRequest, opts ...grpc.CallOption) (*GetResponseResponse, error)
-	// DeleteResponse deletes an answer that is stored, and its input.
+	// CancelResponse ends an answer in the background, at whichever core it runs, within about a second. An answer
+	// that has ended stays as it is; one that is not in the background is INVALID_ARGUMENT.
+	CancelResponse(ctx context.Context, in *CancelResponseRequest, opts ...grpc.CallOption) (*CancelResponseResponse, error)
+	// DeleteResponse deletes an answer that is stored, and its input. One that has not ended is cancelled.
 	DeleteResponse(ctx context.Context, in *DeleteResponseRequest, opts ...grpc.CallOption) (*DeleteResponseResponse, error)
 	// ListInputItems lists the items of the request that an answer was given to.
 	ListInputItems(ctx context.Context, in *ListInputItemsRequest, opts ...grpc.CallOption) (*ListInputItemsResponse, error)
@@ -232,6 +236,16 @@ func (c *generationClient) GetResponse(ctx context.Context, in *GetResponseReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetResponseResponse)
 	err := c.cc.Invoke(ctx, Generation_GetResponse_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *generationClient) CancelResponse(ctx context.Context, in *CancelResponseRequest, opts ...grpc.CallOption) (*CancelResponseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelResponseResponse)
+	err := c.cc.Invoke(ctx, Generation_CancelResponse_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +369,10 @@ type GenerationServer interface {
 	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
 	// that it was made for, it is NOT_FOUND.
 	GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error)
-	// DeleteResponse deletes an answer that is stored, and its input.
+	// CancelResponse ends an answer in the background, at whichever core it runs, within about a second. An answer
+	// that has ended stays as it is; one that is not in the background is INVALID_ARGUMENT.
+	CancelResponse(context.Context, *CancelResponseRequest) (*CancelResponseResponse, error)
+	// DeleteResponse deletes an answer that is stored, and its input. One that has not ended is cancelled.
 	DeleteResponse(context.Context, *DeleteResponseRequest) (*DeleteResponseResponse, error)
 	// ListInputItems lists the items of the request that an answer was given to.
 	ListInputItems(context.Context, *ListInputItemsRequest) (*ListInputItemsResponse, error)
@@ -397,6 +414,9 @@ func (UnimplementedGenerationServer) GetModel(context.Context, *GetModelRequest)
 }
 func (UnimplementedGenerationServer) GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetResponse not implemented")
+}
+func (UnimplementedGenerationServer) CancelResponse(context.Context, *CancelResponseRequest) (*CancelResponseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelResponse not implemented")
 }
 func (UnimplementedGenerationServer) DeleteResponse(context.Context, *DeleteResponseRequest) (*DeleteResponseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteResponse not implemented")
@@ -558,6 +578,24 @@ func _Generation_GetResponse_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Generation_CancelResponse_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelResponseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GenerationServer).CancelResponse(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generation_CancelResponse_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GenerationServer).CancelResponse(ctx, req.(*CancelResponseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Generation_DeleteResponse_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DeleteResponseRequest)
 	if err := dec(in); err != nil {
@@ -642,6 +680,10 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetResponse",
 			Handler:    _Generation_GetResponse_Handler,
+		},
+		{
+			MethodName: "CancelResponse",
+			Handler:    _Generation_CancelResponse_Handler,
 		},
 		{
 			MethodName: "DeleteResponse",

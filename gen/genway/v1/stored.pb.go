@@ -22,6 +22,67 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ResponseStatus is how far an answer in the background is. All other answers are COMPLETED.
+type ResponseStatus int32
+
+const (
+	// Not set.
+	ResponseStatus_RESPONSE_STATUS_UNSPECIFIED ResponseStatus = 0
+	// It has ended. Its stop reason says whether it was cut.
+	ResponseStatus_RESPONSE_STATUS_COMPLETED ResponseStatus = 1
+	// It has not ended.
+	ResponseStatus_RESPONSE_STATUS_IN_PROGRESS ResponseStatus = 2
+	// It has failed; so has one whose core has ended.
+	ResponseStatus_RESPONSE_STATUS_FAILED ResponseStatus = 3
+	// CancelResponse has ended it.
+	ResponseStatus_RESPONSE_STATUS_CANCELLED ResponseStatus = 4
+)
+
+// Enum value maps for ResponseStatus.
+var (
+	ResponseStatus_name = map[int32]string{
+		0: "RESPONSE_STATUS_UNSPECIFIED",
+		1: "RESPONSE_STATUS_COMPLETED",
+		2: "RESPONSE_STATUS_IN_PROGRESS",
+		3: "RESPONSE_STATUS_FAILED",
+		4: "RESPONSE_STATUS_CANCELLED",
+	}
+	ResponseStatus_value = map[string]int32{
+		"RESPONSE_STATUS_UNSPECIFIED": 0,
+		"RESPONSE_STATUS_COMPLETED":   1,
+		"RESPONSE_STATUS_IN_PROGRESS": 2,
+		"RESPONSE_STATUS_FAILED":      3,
+		"RESPONSE_STATUS_CANCELLED":   4,
+	}
+)
+
+func (x ResponseStatus) Enum() *ResponseStatus {
+	p := new(ResponseStatus)
+	*p = x
+	return p
+}
+
+func (x ResponseStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ResponseStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_genway_v1_stored_proto_enumTypes[0].Descriptor()
+}
+
+func (ResponseStatus) Type() protoreflect.EnumType {
+	return &file_genway_v1_stored_proto_enumTypes[0]
+}
+
+func (x ResponseStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ResponseStatus.Descriptor instead.
+func (ResponseStatus) EnumDescriptor() ([]byte, []int) {
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{0}
+}
+
 // GetResponseRequest names an answer that is stored.
 type GetResponseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -73,7 +134,9 @@ type GetResponseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The answer as it was given; of a stream, what its events add up to. Its wire message is the
 	// body, in the protocol of the caller that it was made for.
-	Response      *GenerateTextResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	Response *GenerateTextResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	// How far it is. An answer that is not COMPLETED has no candidates.
+	Status        ResponseStatus `protobuf:"varint,2,opt,name=status,proto3,enum=genway.v1.ResponseStatus" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -115,6 +178,114 @@ func (x *GetResponseResponse) GetResponse() *GenerateTextResponse {
 	return nil
 }
 
+func (x *GetResponseResponse) GetStatus() ResponseStatus {
+	if x != nil {
+		return x.Status
+	}
+	return ResponseStatus_RESPONSE_STATUS_UNSPECIFIED
+}
+
+// CancelResponseRequest names an answer in the background that is to be cancelled.
+type CancelResponseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The identifier of the answer. Required.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelResponseRequest) Reset() {
+	*x = CancelResponseRequest{}
+	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelResponseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelResponseRequest) ProtoMessage() {}
+
+func (x *CancelResponseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelResponseRequest.ProtoReflect.Descriptor instead.
+func (*CancelResponseRequest) Descriptor() ([]byte, []int) {
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CancelResponseRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// CancelResponseResponse is the answer as it is after that.
+type CancelResponseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer, as in GetResponseResponse.
+	Response *GenerateTextResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	// CANCELLED, or the status of an answer that had ended before.
+	Status        ResponseStatus `protobuf:"varint,2,opt,name=status,proto3,enum=genway.v1.ResponseStatus" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelResponseResponse) Reset() {
+	*x = CancelResponseResponse{}
+	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelResponseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelResponseResponse) ProtoMessage() {}
+
+func (x *CancelResponseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelResponseResponse.ProtoReflect.Descriptor instead.
+func (*CancelResponseResponse) Descriptor() ([]byte, []int) {
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CancelResponseResponse) GetResponse() *GenerateTextResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *CancelResponseResponse) GetStatus() ResponseStatus {
+	if x != nil {
+		return x.Status
+	}
+	return ResponseStatus_RESPONSE_STATUS_UNSPECIFIED
+}
+
 // DeleteResponseRequest names an answer that is to be deleted.
 type DeleteResponseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -126,7 +297,7 @@ type DeleteResponseRequest struct {
 
 func (x *DeleteResponseRequest) Reset() {
 	*x = DeleteResponseRequest{}
-	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	mi := &file_genway_v1_stored_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -138,7 +309,7 @@ func (x *DeleteResponseRequest) String() string {
 func (*DeleteResponseRequest) ProtoMessage() {}
 
 func (x *DeleteResponseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	mi := &file_genway_v1_stored_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -151,7 +322,7 @@ func (x *DeleteResponseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResponseRequest.ProtoReflect.Descriptor instead.
 func (*DeleteResponseRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{2}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DeleteResponseRequest) GetId() string {
@@ -172,7 +343,7 @@ type DeleteResponseResponse struct {
 
 func (x *DeleteResponseResponse) Reset() {
 	*x = DeleteResponseResponse{}
-	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	mi := &file_genway_v1_stored_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -184,7 +355,7 @@ func (x *DeleteResponseResponse) String() string {
 func (*DeleteResponseResponse) ProtoMessage() {}
 
 func (x *DeleteResponseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	mi := &file_genway_v1_stored_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -197,7 +368,7 @@ func (x *DeleteResponseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResponseResponse.ProtoReflect.Descriptor instead.
 func (*DeleteResponseResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{3}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DeleteResponseResponse) GetId() string {
@@ -224,7 +395,7 @@ type ListInputItemsRequest struct {
 
 func (x *ListInputItemsRequest) Reset() {
 	*x = ListInputItemsRequest{}
-	mi := &file_genway_v1_stored_proto_msgTypes[4]
+	mi := &file_genway_v1_stored_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -236,7 +407,7 @@ func (x *ListInputItemsRequest) String() string {
 func (*ListInputItemsRequest) ProtoMessage() {}
 
 func (x *ListInputItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[4]
+	mi := &file_genway_v1_stored_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -249,7 +420,7 @@ func (x *ListInputItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInputItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListInputItemsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{4}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListInputItemsRequest) GetId() string {
@@ -293,7 +464,7 @@ type ListInputItemsResponse struct {
 
 func (x *ListInputItemsResponse) Reset() {
 	*x = ListInputItemsResponse{}
-	mi := &file_genway_v1_stored_proto_msgTypes[5]
+	mi := &file_genway_v1_stored_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +476,7 @@ func (x *ListInputItemsResponse) String() string {
 func (*ListInputItemsResponse) ProtoMessage() {}
 
 func (x *ListInputItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[5]
+	mi := &file_genway_v1_stored_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +489,7 @@ func (x *ListInputItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInputItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListInputItemsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{5}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListInputItemsResponse) GetItems() []*OpaquePart {
@@ -341,9 +512,15 @@ const file_genway_v1_stored_proto_rawDesc = "" +
 	"\n" +
 	"\x16genway/v1/stored.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/text.proto\x1a\x1fgoogle/api/field_behavior.proto\")\n" +
 	"\x12GetResponseRequest\x12\x13\n" +
-	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"W\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x8f\x01\n" +
 	"\x13GetResponseResponse\x12@\n" +
-	"\bresponse\x18\x01 \x01(\v2\x1f.genway.v1.GenerateTextResponseB\x03\xe0A\x03R\bresponse\",\n" +
+	"\bresponse\x18\x01 \x01(\v2\x1f.genway.v1.GenerateTextResponseB\x03\xe0A\x03R\bresponse\x126\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x19.genway.v1.ResponseStatusB\x03\xe0A\x03R\x06status\",\n" +
+	"\x15CancelResponseRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x92\x01\n" +
+	"\x16CancelResponseResponse\x12@\n" +
+	"\bresponse\x18\x01 \x01(\v2\x1f.genway.v1.GenerateTextResponseB\x03\xe0A\x03R\bresponse\x126\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x19.genway.v1.ResponseStatusB\x03\xe0A\x03R\x06status\",\n" +
 	"\x15DeleteResponseRequest\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"-\n" +
 	"\x16DeleteResponseResponse\x12\x13\n" +
@@ -356,7 +533,13 @@ const file_genway_v1_stored_proto_rawDesc = "" +
 	"\foldest_first\x18\x04 \x01(\bB\x03\xe0A\x01R\voldestFirst\"w\n" +
 	"\x16ListInputItemsResponse\x120\n" +
 	"\x05items\x18\x01 \x03(\v2\x15.genway.v1.OpaquePartB\x03\xe0A\x03R\x05items\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageTokenB\x92\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken*\xac\x01\n" +
+	"\x0eResponseStatus\x12\x1f\n" +
+	"\x1bRESPONSE_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19RESPONSE_STATUS_COMPLETED\x10\x01\x12\x1f\n" +
+	"\x1bRESPONSE_STATUS_IN_PROGRESS\x10\x02\x12\x1a\n" +
+	"\x16RESPONSE_STATUS_FAILED\x10\x03\x12\x1d\n" +
+	"\x19RESPONSE_STATUS_CANCELLED\x10\x04B\x92\x01\n" +
 	"\rcom.genway.v1B\vStoredProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
 
@@ -372,25 +555,32 @@ func file_genway_v1_stored_proto_rawDescGZIP() []byte {
 	return file_genway_v1_stored_proto_rawDescData
 }
 
-var file_genway_v1_stored_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_genway_v1_stored_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_genway_v1_stored_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_genway_v1_stored_proto_goTypes = []any{
-	(*GetResponseRequest)(nil),     // 0: genway.v1.GetResponseRequest
-	(*GetResponseResponse)(nil),    // 1: genway.v1.GetResponseResponse
-	(*DeleteResponseRequest)(nil),  // 2: genway.v1.DeleteResponseRequest
-	(*DeleteResponseResponse)(nil), // 3: genway.v1.DeleteResponseResponse
-	(*ListInputItemsRequest)(nil),  // 4: genway.v1.ListInputItemsRequest
-	(*ListInputItemsResponse)(nil), // 5: genway.v1.ListInputItemsResponse
-	(*GenerateTextResponse)(nil),   // 6: genway.v1.GenerateTextResponse
-	(*OpaquePart)(nil),             // 7: genway.v1.OpaquePart
+	(ResponseStatus)(0),            // 0: genway.v1.ResponseStatus
+	(*GetResponseRequest)(nil),     // 1: genway.v1.GetResponseRequest
+	(*GetResponseResponse)(nil),    // 2: genway.v1.GetResponseResponse
+	(*CancelResponseRequest)(nil),  // 3: genway.v1.CancelResponseRequest
+	(*CancelResponseResponse)(nil), // 4: genway.v1.CancelResponseResponse
+	(*DeleteResponseRequest)(nil),  // 5: genway.v1.DeleteResponseRequest
+	(*DeleteResponseResponse)(nil), // 6: genway.v1.DeleteResponseResponse
+	(*ListInputItemsRequest)(nil),  // 7: genway.v1.ListInputItemsRequest
+	(*ListInputItemsResponse)(nil), // 8: genway.v1.ListInputItemsResponse
+	(*GenerateTextResponse)(nil),   // 9: genway.v1.GenerateTextResponse
+	(*OpaquePart)(nil),             // 10: genway.v1.OpaquePart
 }
 var file_genway_v1_stored_proto_depIdxs = []int32{
-	6, // 0: genway.v1.GetResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
-	7, // 1: genway.v1.ListInputItemsResponse.items:type_name -> genway.v1.OpaquePart
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	9,  // 0: genway.v1.GetResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
+	0,  // 1: genway.v1.GetResponseResponse.status:type_name -> genway.v1.ResponseStatus
+	9,  // 2: genway.v1.CancelResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
+	0,  // 3: genway.v1.CancelResponseResponse.status:type_name -> genway.v1.ResponseStatus
+	10, // 4: genway.v1.ListInputItemsResponse.items:type_name -> genway.v1.OpaquePart
+	5,  // [5:5] is the sub-list for method output_type
+	5,  // [5:5] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_stored_proto_init() }
@@ -405,13 +595,14 @@ func file_genway_v1_stored_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_stored_proto_rawDesc), len(file_genway_v1_stored_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   6,
+			NumEnums:      1,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_genway_v1_stored_proto_goTypes,
 		DependencyIndexes: file_genway_v1_stored_proto_depIdxs,
+		EnumInfos:         file_genway_v1_stored_proto_enumTypes,
 		MessageInfos:      file_genway_v1_stored_proto_msgTypes,
 	}.Build()
 	File_genway_v1_stored_proto = out.File

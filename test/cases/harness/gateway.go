@@ -53,6 +53,8 @@ type Config struct {
 	Captures *vault.Vault
 	// Items keep what callers may refer to; nil keeps nothing.
 	Items *items.Keeper
+	// Background is how many responses one key may have in the background.
+	Background int
 }
 
 // Gateway is a running gateway with a fake upstream of each protocol.
@@ -92,10 +94,13 @@ func New(t *testing.T, config Config) *Gateway {
 	if config.Wrap != nil {
 		behind = config.Wrap(behind)
 	}
-	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items, Captures: config.Captures, Limiter: config.Limiter, Prices: config.Prices})
+	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items, Background: config.Background, Captures: config.Captures, Limiter: config.Limiter, Prices: config.Prices})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	t.Cleanup(func() { service.Drain(ended) })
 	log := slog.New(slog.NewTextHandler(&g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	heartbeat := config.Heartbeat
 	if heartbeat == 0 {

@@ -87,3 +87,40 @@ func TestResponsesContinued(t *testing.T) {
 	_, err = c.Responses.Get(t.Context(), respond(t, params).ID, responses.ResponseGetParams{})
 	notFound(t, err)
 }
+
+// A response in the background is queued, polled until it has ended, and then no longer to be cancelled.
+func TestResponsesInBackground(t *testing.T) {
+	t.Parallel()
+	c := client()
+	params := asked("Say hello.")
+	params.Background = openai.Bool(true)
+	got := respond(t, params)
+	check.Equal(t, "status", got.Status, responses.ResponseStatusQueued)
+	poll := func() {
+		for got.Status == responses.ResponseStatusQueued || got.Status == responses.ResponseStatusInProgress {
+			var err error
+			if got, err = c.Responses.Get(t.Context(), got.ID, responses.ResponseGetParams{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	poll()
+	check.Equal(t, "status", got.Status, responses.ResponseStatusCompleted)
+	check.Truef(t, got.Background && got.OutputText() != "" && got.Usage.OutputTokens > 0, "%s", got.RawJSON())
+	same, err := c.Responses.Cancel(t.Context(), got.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Equal(t, "the response", same.RawJSON(), got.RawJSON())
+
+	params = asked("Say hello.")
+	_, err = c.Responses.Cancel(t.Context(), respond(t, params).ID)
+	if failure, ok := errors.AsType[*openai.Error](err); !ok || failure.StatusCode != http.StatusBadRequest {
+		t.Errorf("%v", err)
+	}
+	params.Background, params.Store = openai.Bool(true), openai.Bool(false)
+	_, err = c.Responses.New(t.Context(), params)
+	if failure, ok := errors.AsType[*openai.Error](err); !ok || failure.StatusCode != http.StatusBadRequest || failure.Param != "background" {
+		t.Errorf("%v", err)
+	}
+}

@@ -34,6 +34,7 @@ func TestCases(t *testing.T) { //nolint:tparallel // what measures memory, or a 
 		{"N50", "when one of several cores is killed under load, only calls that were in flight on it fail, none is begun twice, and it gets calls again when it is back", killedCores},
 		{"N51", "a core that hangs holds the calls it has, and all others go to the other cores; it gets calls again when it goes on", hungCores},
 		{"C5", "a response that one core has stored is fetched, listed, continued and deleted at another, also when the first was killed as soon as it had answered, by the key it was made for, rotated too, and by no other key", storedResponses},
+		{"C7", "a response in the background at one core is fetched and cancelled at another; when its core is killed it has failed, with a reason, and its request is in the ledger once", backgroundResponses},
 		{"N52", "cores that end properly and come back, one after the other, cost no call under load, and open streams end whole", restartedCores},
 		{"N53", "a core that is not there, accepts connections and says nothing, or says by its health service that it does not serve gets no call, and costs none", silentCores},
 		{"N54", "cores that join and leave a name of DNS get their calls within 30 s; while DNS is away the edge goes on with those it knows", joiningCores},

@@ -898,6 +898,45 @@ func local_request_Generation_GetResponse_0(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
+func request_Generation_CancelResponse_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.CancelResponseRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.CancelResponse(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Generation_CancelResponse_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.CancelResponseRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	msg, err := server.CancelResponse(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_Generation_DeleteResponse_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extGenwayv1.DeleteResponseRequest
@@ -1438,6 +1477,26 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 			return
 		}
 		forward_Generation_GetResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_CancelResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/CancelResponse", runtime.WithHTTPPathPattern("/v1/responses/{id}/cancel"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Generation_CancelResponse_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_CancelResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodDelete, pattern_Generation_DeleteResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1995,6 +2054,23 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GetResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Generation_CancelResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/CancelResponse", runtime.WithHTTPPathPattern("/v1/responses/{id}/cancel"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_CancelResponse_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_CancelResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodDelete, pattern_Generation_DeleteResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2061,6 +2137,7 @@ var (
 	pattern_Generation_GetModel_0            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GetModel_1            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GetResponse_0         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "responses", "id"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_CancelResponse_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "responses", "id", "cancel"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_DeleteResponse_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "responses", "id"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_ListInputItems_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "responses", "id", "input_items"}, "", runtime.WithStrictDeepWildcard()))
 )
@@ -2094,6 +2171,7 @@ var (
 	forward_Generation_GetModel_0            = runtime.ForwardResponseMessage
 	forward_Generation_GetModel_1            = runtime.ForwardResponseMessage
 	forward_Generation_GetResponse_0         = runtime.ForwardResponseMessage
+	forward_Generation_CancelResponse_0      = runtime.ForwardResponseMessage
 	forward_Generation_DeleteResponse_0      = runtime.ForwardResponseMessage
 	forward_Generation_ListInputItems_0      = runtime.ForwardResponseMessage
 )

@@ -1,0 +1,96 @@
+package programs
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/conformance/fleet"
+	"github.com/genway/genway/test/conformance/rows"
+	"github.com/genway/genway/test/conformance/server"
+	"github.com/genway/genway/test/conformance/vendors"
+)
+
+// backgroundResponses has responses in the background at cores that share a store, of which one is killed.
+func backgroundResponses(t *testing.T, s stores) {
+	s.each(t, func(t *testing.T, data string) {
+		f := fleet.New(t, data)
+		first := f.Start(server.Address())
+		second := f.Start(server.Address())
+		made, other := f.Edge(first.Address), f.Edge(second.Address)
+		type response struct {
+			ID, Status string
+			Error      struct{ Code, Message string }
+		}
+		call := func(e *fleet.Edge, method, path, body string) (got response) {
+			t.Helper()
+			req, err := http.NewRequestWithContext(t.Context(), method, e.URL+"/v1/responses"+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+f.Keys["chat"])
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			answer, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%d %s %v", resp.StatusCode, answer, err)
+			}
+			if err := json.Unmarshal(answer, &got); err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		create := func(e *fleet.Edge, n int) string {
+			t.Helper()
+			got := call(e, http.MethodPost, "", `{"model":"`+vendors.Model(vendors.Hold, "cancel-chat", n)+`","input":"the question","background":true}`)
+			if got.Status != "queued" {
+				t.Fatalf("%+v", got)
+			}
+			fleet.Within(t, fleet.WaitLimit, "the vendor is not asked", func() bool { return f.Vendors.Answered(n).Calls == 1 })
+			return got.ID
+		}
+		is := func(e *fleet.Edge, id, status string) (got response) {
+			t.Helper()
+			fleet.Within(t, fleet.WaitLimit, "the response is not "+status, func() bool {
+				got = call(e, http.MethodGet, "/"+id, "")
+				return got.Status == status
+			})
+			return got
+		}
+		complete, cancelled, killed := create(made, 1), create(made, 2), create(made, 3)
+		if got := call(other, http.MethodPost, "/"+cancelled+"/cancel", ""); got.Status != "cancelled" {
+			t.Errorf("%+v", got)
+		}
+		db := rows.Open(t, data)
+		outcome := func(n int, outcome string) {
+			t.Helper()
+			fleet.Within(t, fleet.WaitLimit, "the request is not "+outcome, func() bool {
+				var of []rows.Row
+				for _, row := range db.Ledger(t) {
+					if vendors.Number(row.Model) == n {
+						of = append(of, row)
+					}
+				}
+				return len(of) == 1 && of[0].Outcome == outcome
+			})
+		}
+		outcome(2, "cancelled")
+		f.Vendors.Release()
+		is(other, complete, "completed")
+		outcome(1, "ok")
+		is(other, killed, "completed")
+		killed = create(made, 4)
+		first.Kill()
+		if got := is(other, killed, "failed"); got.Error.Code != "server_error" || !strings.Contains(got.Error.Message, "has ended") {
+			t.Errorf("%+v", got)
+		}
+		outcome(4, "interrupted")
+		is(other, cancelled, "cancelled")
+		is(other, complete, "completed")
+	})
+}
