@@ -348,6 +348,9 @@ func (s *Service) answerInBackground(ctx context.Context, held *admission, b *ba
 		}
 	}()
 	_, err = s.generateText(ctx, held, b.conversation)
+	if err == nil && b.tooLarge { // it is paid for, and cannot be fetched
+		k.keep(recorder.Fail(fault.New(fault.TooLarge, ReasonResponseTooLarge, "the response is too large to be stored")))
+	}
 	return err
 }
 

@@ -45,6 +45,8 @@ type conversation struct {
 	// id is the identifier of the answer, and created when it was, if it is made in the background.
 	id      string
 	created *timestamppb.Timestamp
+	// tooLarge says that the answer was too large to be stored.
+	tooLarge bool
 }
 
 // continued returns a request with the conversation that it continues, if Genway stores that. It is read before the request is
@@ -230,7 +232,7 @@ func (k *keeper) keep(body []byte) {
 		return
 	}
 	turn := responses.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
-	keeper.KeepResponse(k.held.entry, key, k.id, turn, body)
+	k.tooLarge = !keeper.KeepResponse(k.held.entry, key, k.id, turn, body)
 }
 
 // started names the response of a stream.

@@ -36,13 +36,13 @@ func (k *Keeper) Takes(keyID string, input int) bool {
 	return k.shares.room(keyID, k.config.Clock(), k.config.Keep) >= input
 }
 
-// KeepResponse keeps a response and the items of its output, as Keep keeps items. A response that is too large is not kept, but
-// its items are.
-func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *responses.Turn, body []byte) {
+// KeepResponse keeps a response and the items of its output, as Keep keeps items. It reports false for a response that is too
+// large: that is not kept, but its items are.
+func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *responses.Turn, body []byte) bool {
 	if k == nil {
-		return
+		return false
 	}
-	kept := responses.Items(body)
+	kept, fits := responses.Items(body), false
 	frame, err := responses.Frame(body)
 	if err != nil {
 		k.config.Logger.Error("a response is not kept", "error", err)
@@ -50,9 +50,10 @@ func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *resp
 		k.mu.Lock()
 		k.shares.take(keyID, k.config.Clock(), k.config.Keep, len(text)+len(frame))
 		k.mu.Unlock()
-		kept = append(kept, responses.Item{ID: id, JSON: text}, responses.Item{ID: frameID(id), JSON: frame})
+		kept, fits = append(kept, responses.Item{ID: id, JSON: text}, responses.Item{ID: frameID(id), JSON: frame}), true
 	}
 	k.keep(entry, keyID, kept, maxResponse)
+	return fits
 }
 
 // ErrTooLong is returned for a conversation that is too large to be read.

@@ -184,6 +184,11 @@ func backgroundFails(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	native(t, harness.Responses, g.Post(harness.Responses, "chat/m", `{"previous_response_id":"`+id+`","input":"hi"}`), 400)
+	g.Upstream(harness.Chat).Answer(answers.Text(strings.Repeat("x", 9<<20)).Answer(harness.Chat, false))
+	id, _ = created(t, g, harness.Chat, "")
+	if failed := until(t, g, id, "failed").JSON(); failed.At("error").At("message").Text() != "the response is too large to be stored" {
+		t.Errorf("%s", failed.Raw)
+	}
 	// Whether an upstream has a response that Genway has not is known when it is asked.
 	unknown := "resp_gw" + strings.Repeat("0", 32)
 	id, _ = created(t, g, harness.Chat, `,"previous_response_id":"`+unknown+`"`)
