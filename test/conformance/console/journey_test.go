@@ -144,8 +144,8 @@ func byKeyboard(b *browser, s started) {
 	b.keys(kb.Enter, there("header nav"))
 	b.keys("g", "")
 	b.keys("k", there(`a[href="/keys/new"]`))
-	b.keys("/", `document.activeElement.name === "owner"`)
-	for _, next := range []string{"group", "all", "", ""} { // the button, and the link to a new key
+	b.keys("/", `document.activeElement.name === "name"`)
+	for _, next := range []string{"owner", "group", "all", "", ""} { // the button, and the link to a new key
 		b.keys(kb.Tab, `(document.activeElement.name ?? "") === "`+next+`"`)
 	}
 	b.keys(kb.Enter, there(`form[action="/keys"]`))
