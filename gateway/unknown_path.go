@@ -157,15 +157,18 @@ func unversioned(name string) (rest string, versions []string) {
 	}
 }
 
-// vendorOf is the endpoint of a path by its version and its first step; nil when the
+// vendorOf is the endpoint of a path by its first step or its version; nil when the
 // caller's headers must decide.
 func (t *paths) vendorOf(versions []string, step string) *endpoint {
+	if own := t.firstSteps[step]; own != nil {
+		return own
+	}
 	for _, m := range t.models {
 		if len(versions) > 0 && m.owner != nil && strings.HasPrefix(m.prefix, "/"+versions[len(versions)-1]+"/") {
 			return m.owner
 		}
 	}
-	return t.firstSteps[step]
+	return nil
 }
 
 // guess is the endpoint of a request to a path that is none of ours.

@@ -15,6 +15,8 @@ package interactions
 
 import (
 	"bytes"
+	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -36,36 +38,56 @@ var _ codec.Codec = Codec{}
 // Protocol is PROTOCOL_INTERACTIONS.
 func (Codec) Protocol() genwayv1.Protocol { return protocol }
 
-// EncodeError renders err in Google's format.
-func (Codec) EncodeError(err *fault.Error) (int, []byte) { return google.Encode(err, protocol) }
+// EncodeError renders err in Google's format, but for the code: that is the status in lower case, since the SDK's type ErrorT
+// has a text there.
+func (Codec) EncodeError(err *fault.Error) (int, []byte) {
+	status, body := google.Encode(err, protocol)
+	if err.Wire.GetProtocol() == protocol && len(err.Wire.GetJson()) > 0 {
+		return status, body
+	}
+	inner := jsontext.Value(member.Value(body, "error"))
+	return status, withError(inner, member.Member{Name: "code", Value: member.AppendQuote(nil, strings.ToLower(text(inner, "status")))})
+}
+
+// withError is the body with an error whose members are changed.
+func withError(inner jsontext.Value, members ...member.Member) []byte {
+	patched, err := member.Patch(inner, members...)
+	if err != nil {
+		patched = inner
+	}
+	return append(append([]byte(`{"error":`), patched...), '}')
+}
 
 // DecodeError reads the body of a failed call: Google's format, or an object of the SDK's type ErrorT, whose code is a
 // word. A status of 0 stands for a failure within a 200.
 func (Codec) DecodeError(status int, body []byte) *fault.Error {
-	var b struct {
-		Error struct {
-			Code    jsontext.Value `json:"code"`
-			Message string         `json:"message"`
-		} `json:"error"`
-	}
-	member.Fit(body, &b)
-	if b.Error.Code.Kind() != '"' {
+	inner := jsontext.Value(member.Value(body, "error"))
+	if inner.Kind() != '{' || jsontext.Value(member.Value(inner, "code")).Kind() != '"' {
 		return google.Decode(status, body, protocol)
 	}
-	err := failure(status, member.Raw(b.Error.Code).String(), b.Error.Message)
-	if status != 0 {
-		err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
+	word := text(inner, "code")
+	members := []member.Member{{Name: "code", Value: jsontext.Value(strconv.Itoa(status))}}
+	if text(inner, "status") == "" {
+		members = append(members, member.Member{Name: "status", Value: member.AppendQuote(nil, statusOf(word))})
+	}
+	err := google.Decode(status, withError(inner, members...), protocol)
+	if err.NativeCode = cmp.Or(err.NativeCode, word); err.Wire != nil {
+		err.Wire.Json = bytes.Clone(body)
 	}
 	return err
 }
 
+// statusOf is the status of google.rpc that a code spells: a word, or a URI that ends in one.
+func statusOf(code string) string {
+	return strings.ToUpper(code[strings.LastIndexByte(code, '/')+1:])
+}
+
 // failure returns a failure by its word: a status of google.rpc, or a URI that ends in one.
 func failure(status int, word, message string) *fault.Error {
-	code := word[strings.LastIndexByte(word, '/')+1:]
 	if message == "" {
 		message = strings.TrimSpace("the upstream reported an error " + word)
 	}
-	err := fault.New(google.KindOf(status, strings.ToUpper(code)), "", "%s", message)
+	err := fault.New(google.KindOf(status, statusOf(word)), "", "%s", message)
 	err.NativeCode = word
 	return err
 }

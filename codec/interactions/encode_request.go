@@ -272,8 +272,8 @@ func says(p *genwayv1.Part) bool {
 	return p.GetKind() != nil
 }
 
-// content writes a part as an element of a content list. It reports false where it has no place.
-func (w *writer) content(p *genwayv1.Part, fields []*genwayv1.NativeField, path string) bool {
+// content writes a part as an element of a content list. One without a place there is named, or refused.
+func (w *writer) content(p *genwayv1.Part, fields []*genwayv1.NativeField, path string) {
 	switch k := p.GetKind().(type) {
 	case *genwayv1.Part_Text, *genwayv1.Part_Refusal:
 		w.Begin()
@@ -285,22 +285,23 @@ func (w *writer) content(p *genwayv1.Part, fields []*genwayv1.NativeField, path 
 		}
 	case *genwayv1.Part_Image, *genwayv1.Part_Audio, *genwayv1.Part_Video, *genwayv1.Part_File:
 		if !w.sourced(p, path) {
-			return false
+			return
 		}
 		w.Begin()
 		w.media(p, path)
 	case *genwayv1.Part_Opaque:
 		if k.Opaque.GetProtocol() != protocol {
-			return w.refuse(path+".opaque", "content of the kind "+k.Opaque.GetType()+" has no form in the target protocol")
+			w.refuse(path+".opaque", "content of the kind "+k.Opaque.GetType()+" has no form in the target protocol")
+			return
 		}
 		w.value(k.Opaque.GetJson(), path+".opaque")
-		return true
+		return
 	default:
-		return w.refuse(path, "the target protocol has no such content")
+		w.refuse(path, "the target protocol has no such content")
+		return
 	}
 	w.natives(fields, path)
 	w.End()
-	return true
 }
 
 // part writes a part that is no content of a user as a step, and returns the number of steps that it became.

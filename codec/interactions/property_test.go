@@ -1,6 +1,7 @@
 package interactions_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -309,7 +310,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("decode: %v\n%s", err, out)
 		}
-		if once, err := c.EncodeRequest(again, nil); err != nil || string(once) != string(out) {
+		if once, err := c.EncodeRequest(again, nil); err != nil || !bytes.Equal(once, out) {
 			t.Fatalf("%v: %s\nbecame %s", err, out, once)
 		}
 	})

@@ -120,7 +120,7 @@ func (w *request) format(req *genwayv1.GenerateTextRequest) error {
 // mimeType reads the type of the answer where the format has not said it.
 func (w *request) mimeType(req *genwayv1.GenerateTextRequest) error {
 	const path = "response_mime_type"
-	kind := genwayv1.ResponseFormat_KIND_UNSPECIFIED
+	var kind genwayv1.ResponseFormat_Kind
 	switch w.ResponseMIMEType {
 	case "":
 		return nil

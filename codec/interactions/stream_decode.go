@@ -238,7 +238,7 @@ func (d *streamDecoder) step(e *event) error {
 		err = d.delta(e.Delta)
 	case "step.stop":
 		if d.open != nil {
-			err = d.closeStep()
+			d.closeStep()
 		}
 	}
 	if err != nil || d.open != nil {
@@ -436,7 +436,7 @@ func (s *openStep) gather(raw jsontext.Value) error {
 	return nil
 }
 
-func (d *streamDecoder) closeStep() error {
+func (d *streamDecoder) closeStep() {
 	s := d.open
 	switch s.kind {
 	case modelOutput:
@@ -460,14 +460,13 @@ func (d *streamDecoder) closeStep() error {
 		d.Complete()
 	case functionCall:
 		d.open, d.called = nil, s
-		return nil
+		return
 	default:
 		if s.kind != userInput {
 			d.whole(opaque(s.kind, s.raw))
 		}
 	}
 	d.open = nil
-	return nil
 }
 
 // closeCall closes the part of a call whose step has ended. It stays open until it is known whether the

@@ -2,6 +2,7 @@ package interactions
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -92,17 +93,13 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	return e.frames, nil
 }
 
-// Fail returns the protocol's error event. The word of a failure of another protocol is the status of google.rpc.
+// Fail returns the protocol's error event, with the code of EncodeError.
 func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
-	word := google.Word(err)
-	if err.NativeCode != "" && strings.ToUpper(err.NativeCode) == err.NativeCode {
-		word = err.NativeCode
-	}
 	w := &writer{Writer: member.NewWriter(256)}
 	w.Begin()
 	w.Object("error")
 	w.Str("message", err.Message)
-	w.Str("code", word)
+	w.Str("code", strings.ToLower(google.Word(err)))
 	w.End()
 	w.Str("event_type", "error")
 	w.End()
@@ -187,7 +184,7 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	h.updated, h.natives = c.GetCompleteTime(), c.GetNativeFields()
 	for _, f := range e.head.natives { // the end repeats them, unless it has others
 		if !member.HasNative(h.natives, f.GetName()) {
-			h.natives = append(h.natives[:len(h.natives):len(h.natives)], f)
+			h.natives = append(slices.Clip(h.natives), f)
 		}
 	}
 	if c.GetServiceTier() != "" {

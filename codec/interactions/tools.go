@@ -171,7 +171,7 @@ func (w *writer) toolChoice(req *genwayv1.GenerateTextRequest) {
 		w.Fail(fault.Unsupported(path, "tool_choice: the target protocol has no such choice"))
 		return
 	}
-	word := ""
+	var word string
 	switch choice.GetMode() {
 	case genwayv1.ToolChoice_MODE_REQUIRED:
 		word = modeAny

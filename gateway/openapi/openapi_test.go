@@ -187,7 +187,7 @@ func TestImageBodies(t *testing.T) {
 // Each kind of failure is in the shape that the document has for its protocol.
 func TestErrors(t *testing.T) {
 	for _, p := range protocol.All() {
-		name := map[string]string{"messages": "MessagesError", "generatecontent": "GenerateContentError", "interactions": "GenerateContentError"}[p.Kind]
+		name := map[string]string{"messages": "MessagesError", "generatecontent": "GenerateContentError", "interactions": "InteractionsError"}[p.Kind]
 		if name == "" {
 			name = "OpenAIError"
 		}
