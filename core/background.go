@@ -306,7 +306,7 @@ func (s *Service) runBackground(ctx context.Context, b *backgroundCall) {
 	defer s.runs.end(b.run)
 	ctx, stop := context.WithTimeout(call.With(ctx, b.record), maxBackground)
 	defer stop()
-	b.conversation.id = b.ID
+	b.id = b.ID
 	err := s.account(ctx, b.record, textRequest{b.req}, func(ctx context.Context, held *admission) error {
 		// The caller's call ends when the response has begun: it takes no headers after that.
 		return s.answerInBackground(grpc.NewContextWithServerTransportStream(ctx, nil), held, b)

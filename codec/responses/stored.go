@@ -51,9 +51,10 @@ func Status(body []byte) genwayv1.ResponseStatus {
 	return genwayv1.ResponseStatus_RESPONSE_STATUS_COMPLETED
 }
 
-// Queued returns the body of a response in progress as that of one that has yet to begin, and Cancelled as that of one that was
-// cancelled.
-func Queued(body []byte) ([]byte, error)    { return withStatus(body, statusQueued) }
+// Queued returns the body of a response in progress as one that has yet to begin.
+func Queued(body []byte) ([]byte, error) { return withStatus(body, statusQueued) }
+
+// Cancelled returns the body of a response in progress as one that was cancelled.
 func Cancelled(body []byte) ([]byte, error) { return withStatus(body, statusCancelled) }
 
 func withStatus(body []byte, status string) ([]byte, error) {

@@ -162,7 +162,7 @@ func backgroundOver(t *testing.T, upstream harness.Protocol) {
 	next := second.Post(harness.Responses, string(upstream)+"/m", `{"previous_response_id":"`+id+`","input":"the second question"}`)
 	inOrder(t, string(second.Upstream(upstream).Last(t).Body), "the question", "The answer.", "the second question")
 	if upstream != harness.Responses { // which stores its own
-		native(t, harness.Responses, about(first, http.MethodPost, next.JSON().At("id").Text()+"/cancel"), 400)
+		native(t, harness.Responses, about(second, http.MethodPost, next.JSON().At("id").Text()+"/cancel"), 400)
 	}
 	if a := about(second, http.MethodDelete, id); a.Status != http.StatusOK {
 		t.Errorf("%d %s", a.Status, a.Body)
