@@ -97,7 +97,7 @@ func (f *Accumulator) complete(end *genwayv1.TextCompleted) {
 	if end.ServiceTier != "" {
 		f.resp.ServiceTier = end.ServiceTier
 	}
-	f.resp.PromptFeedback, f.resp.CompleteTime = end.PromptFeedback, end.CompleteTime
+	f.resp.PromptFeedback, f.resp.CompleteTime, f.resp.Cost = end.PromptFeedback, end.CompleteTime, end.Cost
 	f.resp.Losses = append(f.resp.Losses, end.Losses...)
 	f.resp.NativeFields = append(f.resp.NativeFields, end.NativeFields...)
 }
@@ -250,7 +250,7 @@ func Events(resp *genwayv1.GenerateTextResponse, split Splitter) []*genwayv1.Str
 		Usage:  startUsage(resp.Usage),
 		Losses: resp.Losses, NativeFields: resp.NativeFields, Stored: resp.Stored,
 	})}
-	completed := &genwayv1.TextCompleted{Usage: resp.Usage, PromptFeedback: resp.PromptFeedback, CompleteTime: resp.CompleteTime}
+	completed := &genwayv1.TextCompleted{Usage: resp.Usage, PromptFeedback: resp.PromptFeedback, CompleteTime: resp.CompleteTime, Cost: resp.Cost}
 	for _, c := range resp.Candidates {
 		u := partEvents{NewEmitter(c.Index, &events), split}
 		for _, part := range c.Parts {

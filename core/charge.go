@@ -291,3 +291,26 @@ func metered(record *call.Record, r *ledger.Result) {
 	record.UsageSource, record.RejectedUsage = string(r.UsageSource), record.Usage
 	record.Usage = &genwayv1.Usage{InputTokens: r.Usage.Input, OutputTokens: r.Usage.Output}
 }
+
+// tellCost sets the cost of a settled request in its answer, or in the event that completes it, if costs are reported and all
+// that was used has a price. A cost that an upstream names is its own.
+func (s *Service) tellCost(record *call.Record, answer any) {
+	var cost *genwayv1.Cost
+	if s.config.Prices != nil && s.config.ReportCost != nil && s.config.ReportCost() && record.Outcome != "" && !record.Unpriced {
+		cost = &genwayv1.Cost{NanoDollars: record.Cost, Estimated: record.UsageSource != string(ledger.Reported)}
+	}
+	switch a := answer.(type) {
+	case *genwayv1.GenerateTextResponse:
+		a.Cost = cost
+	case *genwayv1.GenerateImageResponse:
+		a.Cost = cost
+	case *genwayv1.StreamGenerateTextResponse:
+		if end := a.GetCompleted(); end != nil {
+			end.Cost = cost
+		}
+	case *genwayv1.StreamGenerateImageResponse:
+		if end := a.GetCompleted(); end != nil {
+			end.Cost = cost
+		}
+	}
+}

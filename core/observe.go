@@ -34,7 +34,7 @@ func carried(ctx context.Context) tracing.Carried {
 // record counts a request that was admitted, at its end: by the figures of the ledger's
 // entry, of which answered is what the last attempt used, without those that failed before.
 func (s *Service) record(record *call.Record, protocol string, answered ledger.Usage, r ledger.Result) {
-	record.Outcome, record.Cost = string(r.Outcome), r.Cost
+	record.Outcome, record.Cost, record.Unpriced = string(r.Outcome), r.Cost, r.IsUnpriced()
 	attempts := record.Attempts
 	if n := len(attempts); n > 0 && attempts[n-1].Counts == (instrument.Counts{}) {
 		attempts[n-1].Counts = countsOf(answered)

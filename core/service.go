@@ -34,6 +34,8 @@ type Config struct {
 	Upstream upstream.Upstream
 	// Ledger accounts for them; nil does not.
 	Ledger *ledger.Recorder
+	// ReportCost says whether answers tell what they cost; nil is never.
+	ReportCost func() bool
 	// Prices say what requests cost; without them the ledger has no costs.
 	Prices Pricer
 	// Limiter holds callers to their limits; nil does not.
@@ -151,6 +153,7 @@ func answer[A any](ctx context.Context, s *Service, record *call.Record, req req
 	if err != nil {
 		return none, err
 	}
+	s.tellCost(record, resp)
 	return resp, nil
 }
 

@@ -224,6 +224,7 @@ func (t *tail[E]) add(ctx context.Context, ev *E, ends, completes bool) error {
 	if !t.left && ctx.Err() == nil { // else it is not known yet whether the answer is read to its end
 		t.conclude(ctx, nil)
 	}
+	t.service.tellCost(t.record, ev)
 	return t.flush()
 }
 

@@ -416,7 +416,7 @@ const preflightAge = 7200
 func exposed() []string {
 	return slices.Concat([]string{
 		"X-Request-Id", "Request-Id", "X-Genway-Request-Id", "X-Client-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry",
-		lostHeader, "X-Genway-Upstream", "X-Genway-Attempts", upstreamIDHeader,
+		lostHeader, costHeader, "X-Genway-Upstream", "X-Genway-Attempts", upstreamIDHeader,
 	}, protocolHeaders(), []string{"*"})
 }
 

@@ -67,6 +67,9 @@ func (m *marshaler) encode(x *exchange, message proto.Message) (body []byte, err
 	if ok {
 		x.addLosses(answer.GetLosses())
 	}
+	if priced, ok := message.(interface{ GetCost() *genwayv1.Cost }); ok && priced.GetCost() != nil {
+		x.w.Header().Set(costHeader, costOf(priced.GetCost()))
+	}
 	if ok && answer.GetWire().GetProtocol() == m.protocol {
 		body = answer.GetWire().GetJson()
 		if mediaType := answer.GetWire().GetHeaders()["content-type"]; mediaType != "" {
@@ -311,6 +314,28 @@ const lostHeader = "X-Genway-Lost"
 const trailerHeader = "Trailer"
 
 var lostTrailer = []string{lostHeader}
+
+// costHeader is the header with the cost of an answer, in dollars. Streams have it as a trailer, which is not announced: the
+// cost is known at their end, and only where the core reports costs.
+const costHeader = "X-Genway-Cost"
+
+// costOf returns the value of costHeader: 0.0125, or 0.0125; estimated.
+func costOf(c *genwayv1.Cost) string {
+	const dollar = 1_000_000_000
+	text := fmt.Sprintf("%d.%09d", c.GetNanoDollars()/dollar, c.GetNanoDollars()%dollar)
+	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	if c.GetEstimated() {
+		text += "; estimated"
+	}
+	return text
+}
+
+// completedAt takes the cost that the last event of a stream tells.
+func (x *exchange) completedAt(c *genwayv1.Cost) {
+	if c != nil {
+		x.w.Header().Set(http.TrailerPrefix+costHeader, costOf(c))
+	}
+}
 
 func (x *exchange) addLosses(losses []*genwayv1.Loss) {
 	for _, l := range losses {

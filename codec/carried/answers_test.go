@@ -224,7 +224,7 @@ func TestEachFieldOfAnAnswerWithImages(t *testing.T) {
 	made := func() proto.Message {
 		return &genwayv1.GenerateImageResponse{CreateTime: timestamppb.New(created), Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte("png")}}}}
 	}
-	carriesEachField(t, made, map[string]string{"wire": "is the body itself", "losses": "go into a header"},
+	carriesEachField(t, made, map[string]string{"wire": "is the body itself", "losses": "go into a header", "cost.nano_dollars": "goes into a header", "cost.estimated": "goes into a header"},
 		func(m proto.Message, losses *codec.Losses) ([]byte, error) {
 			return c.EncodeResponse(m.(*genwayv1.GenerateImageResponse), losses)
 		},

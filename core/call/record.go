@@ -167,6 +167,8 @@ type Record struct {
 	Outcome string
 	// Cost is what the call costs, in nano-dollars.
 	Cost int64
+	// Unpriced means that something of it has no price: Cost is without it.
+	Unpriced bool
 	// UsageSource is where the usage comes from, as the ledger names it; empty for the upstream.
 	// RejectedUsage is what the upstream reported where Usage replaces it; nil for nothing.
 	UsageSource   string

@@ -30,6 +30,8 @@ type Config struct {
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
 	// Ledger is how long the ledger keeps what.
 	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps rows."`
+	// ReportCost has answers tell callers what they cost.
+	ReportCost bool `yaml:"report_cost,omitempty" json:"report_cost,omitempty" jsonschema_description:"Tell callers what each answer costs: the header x-genway-cost, in streams a trailer, and the contract's field cost. Default false."`
 	// Prices is a file of package core/price: what requests cost.
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/access.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Catalog is a file of package core/catalog: what models accept.

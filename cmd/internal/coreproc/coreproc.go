@@ -117,7 +117,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	routing.follow(limits)
 	captures := vault.New(vault.Config{Store: db.Captures(), Logger: log, Count: counts.Captured}) //nolint:contextcheck // likewise
 	routing.keepCaptures(captures)
-	service, err := core.New(core.Config{Items: kept, Background: f.Background, Logger: log, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
+	service, err := core.New(core.Config{Items: kept, Background: f.Background, Logger: log, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, ReportCost: routing.reportCost.Load, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {
 		kept.Close()
 		captures.Close()

@@ -49,10 +49,12 @@ type Routing struct {
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
 	watch    func(directory string) (*fsnotify.Watcher, error)
-	retain   atomic.Int64                // days the ledger keeps its rows
-	oidc     atomic.Pointer[config.OIDC] // the console's identity provider; nil for none
-	hangup   chan os.Signal              // SIGHUP; taken from the start, since it ends a process otherwise
-	replaced chan struct{}               // signalled when the listings change
+	retain   atomic.Int64 // days the ledger keeps its rows
+	// reportCost says that answers tell what they cost.
+	reportCost atomic.Bool
+	oidc       atomic.Pointer[config.OIDC] // the console's identity provider; nil for none
+	hangup     chan os.Signal              // SIGHUP; taken from the start, since it ends a process otherwise
+	replaced   chan struct{}               // signalled when the listings change
 
 	settings []cli.Setting // of the process
 	writable bool          // by WriteConfiguration
@@ -91,6 +93,7 @@ func NewRouting(file string, embedded *sandbox.Sandbox, answers *remote.AnswerMe
 	r.shown, r.members = shownOf(file)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
+	r.reportCost.Store(built.reportCost)
 	r.oidc.Store(built.oidc)
 	signal.Notify(r.hangup, syscall.SIGHUP)
 	return r, nil
@@ -176,6 +179,7 @@ func (r *Routing) Reload() error {
 	r.Router.Swap(built.Routes)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
+	r.reportCost.Store(built.reportCost)
 	r.oidc.Store(built.oidc)
 	r.limits.swap(r.section)
 	if r.vault != nil {

@@ -31,7 +31,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	if err != nil {
 		return nil, err
 	}
-	built := &Upstreams{memory: memory, retainDays: int(c.Ledger.RetainDays), oidc: c.OIDC(), called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
+	built := &Upstreams{memory: memory, retainDays: int(c.Ledger.RetainDays), reportCost: c.ReportCost, oidc: c.OIDC(), called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded, Catalog: known}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {

@@ -35,6 +35,7 @@ type Upstreams struct {
 	memory     *remote.AnswerMemory
 	called     map[string]Called
 	retainDays int
+	reportCost bool
 	oidc       *config.OIDC // of the console; nil for none
 	listings   []*discover.Listing
 	checks     []*check.Check

@@ -96,7 +96,7 @@ func answerHeaders() object {
 	headers := object{}
 	for _, name := range []string{
 		"x-request-id", "request-id", "x-genway-request-id", "x-client-request-id",
-		"x-genway-upstream", "x-genway-upstream-request-id", "x-genway-attempts", "x-genway-lost",
+		"x-genway-upstream", "x-genway-upstream-request-id", "x-genway-attempts", "x-genway-lost", "x-genway-cost",
 	} {
 		headers[name] = object{"$ref": "#/components/headers/" + name}
 	}

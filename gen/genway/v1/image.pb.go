@@ -255,6 +255,8 @@ type GenerateImageResponse struct {
 	Losses []*Loss `protobuf:"bytes,8,rep,name=losses,proto3" json:"losses,omitempty"`
 	// Members of the answer's JSON object without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,9,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// What the request costs; absent where costs are not reported (report_cost), and where something has no price.
+	Cost *Cost `protobuf:"bytes,10,opt,name=cost,proto3" json:"cost,omitempty"`
 	// What edges read: the upstream's body.
 	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -350,6 +352,13 @@ func (x *GenerateImageResponse) GetLosses() []*Loss {
 func (x *GenerateImageResponse) GetNativeFields() []*NativeField {
 	if x != nil {
 		return x.NativeFields
+	}
+	return nil
+}
+
+func (x *GenerateImageResponse) GetCost() *Cost {
+	if x != nil {
+		return x.Cost
 	}
 	return nil
 }
@@ -526,7 +535,7 @@ const file_genway_v1_image_proto_rawDesc = "" +
 	"\x0einput_fidelity\x18\x13 \x01(\tB\x03\xe0A\x01R\rinputFidelityB\b\n" +
 	"\x06_countB\x15\n" +
 	"\x13_output_compressionB\x11\n" +
-	"\x0f_partial_images\"\xe6\x03\n" +
+	"\x0f_partial_images\"\x90\x04\n" +
 	"\x15GenerateImageResponse\x12@\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x126\n" +
@@ -539,7 +548,9 @@ const file_genway_v1_image_proto_rawDesc = "" +
 	"\x04size\x18\x06 \x01(\tB\x03\xe0A\x03R\x04size\x12+\n" +
 	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
 	"\x06losses\x18\b \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
-	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12/\n" +
+	"\rnative_fields\x18\t \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12(\n" +
+	"\x04cost\x18\n" +
+	" \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04cost\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\"\x9a\x02\n" +
 	"\x0eGeneratedImage\x12\x19\n" +
 	"\x04data\x18\x01 \x01(\fB\x03\xe0A\x03H\x00R\x04data\x12\x17\n" +
@@ -577,6 +588,7 @@ var file_genway_v1_image_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 	(*Usage)(nil),                 // 7: genway.v1.Usage
 	(*Loss)(nil),                  // 8: genway.v1.Loss
+	(*Cost)(nil),                  // 9: genway.v1.Cost
 }
 var file_genway_v1_image_proto_depIdxs = []int32{
 	3,  // 0: genway.v1.GenerateImageRequest.images:type_name -> genway.v1.Media
@@ -588,13 +600,14 @@ var file_genway_v1_image_proto_depIdxs = []int32{
 	7,  // 6: genway.v1.GenerateImageResponse.usage:type_name -> genway.v1.Usage
 	8,  // 7: genway.v1.GenerateImageResponse.losses:type_name -> genway.v1.Loss
 	5,  // 8: genway.v1.GenerateImageResponse.native_fields:type_name -> genway.v1.NativeField
-	4,  // 9: genway.v1.GenerateImageResponse.wire:type_name -> genway.v1.WireMessage
-	5,  // 10: genway.v1.GeneratedImage.native_fields:type_name -> genway.v1.NativeField
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 9: genway.v1.GenerateImageResponse.cost:type_name -> genway.v1.Cost
+	4,  // 10: genway.v1.GenerateImageResponse.wire:type_name -> genway.v1.WireMessage
+	5,  // 11: genway.v1.GeneratedImage.native_fields:type_name -> genway.v1.NativeField
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_image_proto_init() }

@@ -469,7 +469,9 @@ type ImageCompleted struct {
 	// Of all images together.
 	Usage *Usage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
 	// What the stream could not carry of the answer.
-	Losses        []*Loss `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`
+	Losses []*Loss `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`
+	// What the request costs; absent where costs are not reported (report_cost), and where something has no price.
+	Cost          *Cost `protobuf:"bytes,6,opt,name=cost,proto3" json:"cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +541,13 @@ func (x *ImageCompleted) GetLosses() []*Loss {
 	return nil
 }
 
+func (x *ImageCompleted) GetCost() *Cost {
+	if x != nil {
+		return x.Cost
+	}
+	return nil
+}
+
 var File_genway_v1_image_stream_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_stream_proto_rawDesc = "" +
@@ -581,13 +590,14 @@ const file_genway_v1_image_stream_proto_rawDesc = "" +
 	"\aquality\x18\x05 \x01(\tB\x03\xe0A\x03R\aquality\x12@\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12+\n" +
-	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\"\xbe\x01\n" +
+	"\x05usage\x18\a \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\"\xe8\x01\n" +
 	"\x0eImageCompleted\x12\x19\n" +
 	"\x05count\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05count\x12\x17\n" +
 	"\x04size\x18\x02 \x01(\tB\x03\xe0A\x03R\x04size\x12\x1d\n" +
 	"\aquality\x18\x03 \x01(\tB\x03\xe0A\x03R\aquality\x12+\n" +
 	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
-	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06lossesB\x97\x01\n" +
+	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12(\n" +
+	"\x04cost\x18\x06 \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04costB\x97\x01\n" +
 	"\rcom.genway.v1B\x10ImageStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
 
@@ -617,6 +627,7 @@ var file_genway_v1_image_stream_proto_goTypes = []any{
 	(*NativeField)(nil),                 // 9: genway.v1.NativeField
 	(*GeneratedImage)(nil),              // 10: genway.v1.GeneratedImage
 	(*Usage)(nil),                       // 11: genway.v1.Usage
+	(*Cost)(nil),                        // 12: genway.v1.Cost
 }
 var file_genway_v1_image_stream_proto_depIdxs = []int32{
 	1,  // 0: genway.v1.StreamGenerateImageResponse.started:type_name -> genway.v1.ImageStarted
@@ -634,11 +645,12 @@ var file_genway_v1_image_stream_proto_depIdxs = []int32{
 	11, // 12: genway.v1.FinishedImage.usage:type_name -> genway.v1.Usage
 	11, // 13: genway.v1.ImageCompleted.usage:type_name -> genway.v1.Usage
 	8,  // 14: genway.v1.ImageCompleted.losses:type_name -> genway.v1.Loss
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 15: genway.v1.ImageCompleted.cost:type_name -> genway.v1.Cost
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_image_stream_proto_init() }

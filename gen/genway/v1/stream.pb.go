@@ -903,7 +903,9 @@ type TextCompleted struct {
 	// Members of the last event's JSON object without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,6,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	// When the answer was complete; absent is now.
-	CompleteTime  *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=complete_time,json=completeTime,proto3" json:"complete_time,omitempty"`
+	CompleteTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=complete_time,json=completeTime,proto3" json:"complete_time,omitempty"`
+	// What the request costs; absent where costs are not reported (report_cost), and where something has no price.
+	Cost          *Cost `protobuf:"bytes,8,opt,name=cost,proto3" json:"cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -983,6 +985,13 @@ func (x *TextCompleted) GetNativeFields() []*NativeField {
 func (x *TextCompleted) GetCompleteTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CompleteTime
+	}
+	return nil
+}
+
+func (x *TextCompleted) GetCost() *Cost {
+	if x != nil {
+		return x.Cost
 	}
 	return nil
 }
@@ -1177,7 +1186,7 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\rnative_fields\x18\x04 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\"M\n" +
 	"\rPartCompleted\x12!\n" +
 	"\tcandidate\x18\x01 \x01(\x05B\x03\xe0A\x03R\tcandidate\x12\x19\n" +
-	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xa1\x03\n" +
+	"\x05index\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05index\"\xcb\x03\n" +
 	"\rTextCompleted\x12<\n" +
 	"\n" +
 	"candidates\x18\x01 \x03(\v2\x17.genway.v1.CandidateEndB\x03\xe0A\x03R\n" +
@@ -1187,7 +1196,8 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\x0fprompt_feedback\x18\x04 \x01(\v2\x19.genway.v1.PromptFeedbackB\x03\xe0A\x03R\x0epromptFeedback\x12,\n" +
 	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12@\n" +
 	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12D\n" +
-	"\rcomplete_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\"\xc4\x02\n" +
+	"\rcomplete_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\x12(\n" +
+	"\x04cost\x18\b \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04cost\"\xc4\x02\n" +
 	"\fCandidateEnd\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12;\n" +
 	"\vstop_reason\x18\x02 \x01(\x0e2\x15.genway.v1.StopReasonB\x03\xe0A\x03R\n" +
@@ -1235,7 +1245,8 @@ var file_genway_v1_stream_proto_goTypes = []any{
 	(*Seal)(nil),                       // 17: genway.v1.Seal
 	(*TokenLogprob)(nil),               // 18: genway.v1.TokenLogprob
 	(*PromptFeedback)(nil),             // 19: genway.v1.PromptFeedback
-	(StopReason)(0),                    // 20: genway.v1.StopReason
+	(*Cost)(nil),                       // 20: genway.v1.Cost
+	(StopReason)(0),                    // 21: genway.v1.StopReason
 }
 var file_genway_v1_stream_proto_depIdxs = []int32{
 	1,  // 0: genway.v1.StreamGenerateTextResponse.started:type_name -> genway.v1.TextStarted
@@ -1265,13 +1276,14 @@ var file_genway_v1_stream_proto_depIdxs = []int32{
 	13, // 24: genway.v1.TextCompleted.losses:type_name -> genway.v1.Loss
 	14, // 25: genway.v1.TextCompleted.native_fields:type_name -> genway.v1.NativeField
 	11, // 26: genway.v1.TextCompleted.complete_time:type_name -> google.protobuf.Timestamp
-	20, // 27: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
-	14, // 28: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	20, // 27: genway.v1.TextCompleted.cost:type_name -> genway.v1.Cost
+	21, // 28: genway.v1.CandidateEnd.stop_reason:type_name -> genway.v1.StopReason
+	14, // 29: genway.v1.CandidateEnd.native_fields:type_name -> genway.v1.NativeField
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_stream_proto_init() }

@@ -868,6 +868,8 @@ type GenerateTextResponse struct {
 	Stored bool `protobuf:"varint,11,opt,name=stored,proto3" json:"stored,omitempty"`
 	// When the answer was complete; absent is now.
 	CompleteTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=complete_time,json=completeTime,proto3" json:"complete_time,omitempty"`
+	// What the request costs; absent where costs are not reported (report_cost), and where something has no price.
+	Cost *Cost `protobuf:"bytes,13,opt,name=cost,proto3" json:"cost,omitempty"`
 	// What edges read: the upstream's body.
 	Wire          *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -984,6 +986,13 @@ func (x *GenerateTextResponse) GetStored() bool {
 func (x *GenerateTextResponse) GetCompleteTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CompleteTime
+	}
+	return nil
+}
+
+func (x *GenerateTextResponse) GetCost() *Cost {
+	if x != nil {
+		return x.Cost
 	}
 	return nil
 }
@@ -1249,7 +1258,7 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\vAudioOutput\x12\x19\n" +
 	"\x05voice\x18\x01 \x01(\tB\x03\xe0A\x01R\x05voice\x12\x1b\n" +
 	"\x06format\x18\x02 \x01(\tB\x03\xe0A\x01R\x06format\x12@\n" +
-	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\x99\x05\n" +
+	"\rnative_fields\x18\x03 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x01R\fnativeFields\"\xc3\x05\n" +
 	"\x14GenerateTextResponse\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12@\n" +
@@ -1266,7 +1275,8 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\rnative_fields\x18\n" +
 	" \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFields\x12\x1b\n" +
 	"\x06stored\x18\v \x01(\bB\x03\xe0A\x03R\x06stored\x12D\n" +
-	"\rcomplete_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\x12/\n" +
+	"\rcomplete_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\fcompleteTime\x12(\n" +
+	"\x04cost\x18\r \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04cost\x12/\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wire\"\xed\x02\n" +
 	"\tCandidate\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05index\x12*\n" +
@@ -1335,7 +1345,8 @@ var file_genway_v1_text_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 18: google.protobuf.Timestamp
 	(*Usage)(nil),                 // 19: genway.v1.Usage
 	(*Loss)(nil),                  // 20: genway.v1.Loss
-	(*Part)(nil),                  // 21: genway.v1.Part
+	(*Cost)(nil),                  // 21: genway.v1.Cost
+	(*Part)(nil),                  // 22: genway.v1.Part
 }
 var file_genway_v1_text_proto_depIdxs = []int32{
 	12, // 0: genway.v1.GenerateTextRequest.messages:type_name -> genway.v1.Message
@@ -1361,16 +1372,17 @@ var file_genway_v1_text_proto_depIdxs = []int32{
 	20, // 20: genway.v1.GenerateTextResponse.losses:type_name -> genway.v1.Loss
 	15, // 21: genway.v1.GenerateTextResponse.native_fields:type_name -> genway.v1.NativeField
 	18, // 22: genway.v1.GenerateTextResponse.complete_time:type_name -> google.protobuf.Timestamp
-	16, // 23: genway.v1.GenerateTextResponse.wire:type_name -> genway.v1.WireMessage
-	21, // 24: genway.v1.Candidate.parts:type_name -> genway.v1.Part
-	0,  // 25: genway.v1.Candidate.stop_reason:type_name -> genway.v1.StopReason
-	15, // 26: genway.v1.Candidate.native_fields:type_name -> genway.v1.NativeField
-	15, // 27: genway.v1.PromptFeedback.native_fields:type_name -> genway.v1.NativeField
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	21, // 23: genway.v1.GenerateTextResponse.cost:type_name -> genway.v1.Cost
+	16, // 24: genway.v1.GenerateTextResponse.wire:type_name -> genway.v1.WireMessage
+	22, // 25: genway.v1.Candidate.parts:type_name -> genway.v1.Part
+	0,  // 26: genway.v1.Candidate.stop_reason:type_name -> genway.v1.StopReason
+	15, // 27: genway.v1.Candidate.native_fields:type_name -> genway.v1.NativeField
+	15, // 28: genway.v1.PromptFeedback.native_fields:type_name -> genway.v1.NativeField
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_text_proto_init() }

@@ -447,6 +447,61 @@ func (x *ToolUsage) GetCalls() int64 {
 	return 0
 }
 
+// Cost is what the gateway charges for a request, failed attempts before the answer included.
+type Cost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In nano-dollars: 1,000,000,000 is a dollar.
+	NanoDollars int64 `protobuf:"varint,1,opt,name=nano_dollars,json=nanoDollars,proto3" json:"nano_dollars,omitempty"`
+	// The usage, or a part of it, is estimated: the upstream has not reported all of it.
+	Estimated     bool `protobuf:"varint,2,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cost) Reset() {
+	*x = Cost{}
+	mi := &file_genway_v1_usage_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cost) ProtoMessage() {}
+
+func (x *Cost) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_usage_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cost.ProtoReflect.Descriptor instead.
+func (*Cost) Descriptor() ([]byte, []int) {
+	return file_genway_v1_usage_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Cost) GetNanoDollars() int64 {
+	if x != nil {
+		return x.NanoDollars
+	}
+	return 0
+}
+
+func (x *Cost) GetEstimated() bool {
+	if x != nil {
+		return x.Estimated
+	}
+	return false
+}
+
 var File_genway_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_v1_usage_proto_rawDesc = "" +
@@ -501,7 +556,10 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x05usage\x18\x03 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\"?\n" +
 	"\tToolUsage\x12\x17\n" +
 	"\x04tool\x18\x01 \x01(\tB\x03\xe0A\x03R\x04tool\x12\x19\n" +
-	"\x05calls\x18\x02 \x01(\x03B\x03\xe0A\x03R\x05callsB\x91\x01\n" +
+	"\x05calls\x18\x02 \x01(\x03B\x03\xe0A\x03R\x05calls\"Q\n" +
+	"\x04Cost\x12&\n" +
+	"\fnano_dollars\x18\x01 \x01(\x03B\x03\xe0A\x03R\vnanoDollars\x12!\n" +
+	"\testimated\x18\x02 \x01(\bB\x03\xe0A\x03R\testimatedB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +
 	"UsageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
@@ -518,16 +576,17 @@ func file_genway_v1_usage_proto_rawDescGZIP() []byte {
 	return file_genway_v1_usage_proto_rawDescData
 }
 
-var file_genway_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_genway_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_genway_v1_usage_proto_goTypes = []any{
 	(*Usage)(nil),       // 0: genway.v1.Usage
 	(*CacheWrite)(nil),  // 1: genway.v1.CacheWrite
 	(*ModelUsage)(nil),  // 2: genway.v1.ModelUsage
 	(*ToolUsage)(nil),   // 3: genway.v1.ToolUsage
-	(*NativeField)(nil), // 4: genway.v1.NativeField
+	(*Cost)(nil),        // 4: genway.v1.Cost
+	(*NativeField)(nil), // 5: genway.v1.NativeField
 }
 var file_genway_v1_usage_proto_depIdxs = []int32{
-	4, // 0: genway.v1.Usage.native_fields:type_name -> genway.v1.NativeField
+	5, // 0: genway.v1.Usage.native_fields:type_name -> genway.v1.NativeField
 	1, // 1: genway.v1.Usage.cache_writes:type_name -> genway.v1.CacheWrite
 	2, // 2: genway.v1.Usage.models:type_name -> genway.v1.ModelUsage
 	3, // 3: genway.v1.Usage.tools:type_name -> genway.v1.ToolUsage
@@ -552,7 +611,7 @@ func file_genway_v1_usage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_usage_proto_rawDesc), len(file_genway_v1_usage_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
