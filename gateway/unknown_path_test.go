@@ -50,7 +50,7 @@ func TestPathsThatAreNotOffered(t *testing.T) {
 	e := serve(t, nil)
 	for _, c := range []struct{ protocol, paths string }{
 		{"chat", `/v1/embeddings /v1/audio/speech /v1/audio/transcriptions /v1/files /v1/files/f/content /v1/batches /v1/moderations /v1/assistants
-			/v1/threads /v1/threads/t/messages /v1/fine_tuning/jobs /v1/vector_stores /v1/realtime /v1/realtime/sessions /v1/uploads /v1/completions /v1/images/variations
+			/v1/threads /v1/threads/t/messages /v1/fine_tuning/jobs /v1/vector_stores /v1/realtime /v1/realtime/sessions /v1/uploads /v1/completions
 			/v1/images/variations /v1/conversations /v1/containers /v1/videos /v1/evals /v1/engines /v1/organization/usage/completions /v1/chat/completions/id
 			/v1/edits /v1/skills /embeddings /v1/v1/embeddings /api/v1/embeddings`},
 		{"messages", `/v1/messages/batches /v1/messages/batches/b/results /v1/complete /v1/files /v1/organizations/me /v1/skills /v1/agents /v1/sessions/s/messages`},

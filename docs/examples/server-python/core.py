@@ -1,4 +1,4 @@
-"""A core with only the typed contract: genway-edge in front of it serves all five JSON protocols.
+"""A core with only the typed contract: genway-edge in front of it serves all JSON protocols.
 
 It repeats what the user said, calls the first tool that it is offered, and draws plain squares.
 """
