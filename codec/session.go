@@ -11,7 +11,7 @@ type Sessioned interface {
 
 // Session is the state of one WebSocket, for one request at a time. Read may be called while one runs.
 type Session interface {
-	// Read reads a message of the caller. The error is a *fault.Error, which the request reports: it is never nil.
+	// Read reads a message of the caller. The request is never nil: it reports the error, a *fault.Error, too.
 	Read(message []byte) (SessionRequest, error)
 	// Size is the number of bytes of the conversations that are remembered.
 	Size() int

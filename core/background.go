@@ -43,8 +43,8 @@ const (
 	maxBackground = time.Hour
 	// cancelPoll is how often a core looks for cancellations of its responses at other cores.
 	cancelPoll = time.Second
-	// beginWithin bounds the write that begins a response.
-	beginWithin = 5 * time.Second
+	// storeWithin bounds the write that begins a response, and a look for cancellations.
+	storeWithin = 5 * time.Second
 )
 
 // Why a response in the background is ended before its time.
@@ -165,7 +165,7 @@ func (r *runs) watch() {
 			return
 		}
 		r.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), beginWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), storeWithin)
 		cancelled, err := r.service.config.Items.Cancelled(ctx, ids)
 		cancel()
 		if err != nil {
@@ -329,7 +329,7 @@ func (s *Service) answerInBackground(ctx context.Context, held *admission, b *ba
 	}
 	process, _ := held.entry.ID()
 	turn := responses.NewTurn(b.req.Head().GetWire().GetJson(), b.earlier, recorder.Body(), b.before)
-	writing, written := context.WithTimeout(ctx, beginWithin)
+	writing, written := context.WithTimeout(ctx, storeWithin)
 	err = s.config.Items.Begin(writing, b.ResponseID, turn, recorder.Body(), process)
 	written()
 	if err != nil {
@@ -367,8 +367,8 @@ func (b *backgroundCall) failure(ctx context.Context, err error) *fault.Error {
 	return &f
 }
 
-// without returns a request as upstreams get it in the background: they translate it, so that its answer can be stored.
-func (c *conversation) without(req *deferred.Request) (*deferred.Request, error) {
+// withoutWire returns a request as upstreams get it in the background: they translate it, so that its answer can be stored.
+func (c *conversation) withoutWire(req *deferred.Request) (*deferred.Request, error) {
 	if c.id == "" {
 		return req, nil
 	}
@@ -397,12 +397,8 @@ func (s *Service) current(ctx context.Context, id items.ResponseID) ([]byte, err
 	case responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS || s.runs.has(id):
 		return body, nil
 	}
-	alive, err := s.config.Ledger.Alive(ctx, state.Process)
-	if err != nil {
-		return nil, err
-	}
-	if alive && !s.config.Ledger.Is(state.Process) {
-		return body, nil
+	if alive, err := s.config.Ledger.AliveElsewhere(ctx, state.Process); err != nil || alive {
+		return body, err
 	}
 	// It may have ended since its body was read.
 	if body, err = s.config.Items.Response(ctx, id.KeyID, id.ID); err != nil || responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS {

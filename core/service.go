@@ -122,7 +122,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, c *conversa
 		return nil, err
 	}
 	c.req = req
-	if req, err = c.without(req); err != nil {
+	if req, err = c.withoutWire(req); err != nil {
 		return nil, err
 	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)

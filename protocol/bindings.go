@@ -53,12 +53,9 @@ func (b Binding) same(other Binding) bool {
 	return b.Method == other.Method && b.Prefix == other.Prefix && b.Suffix == other.Suffix
 }
 
-// compactSuffix is how the path ends that compacts conversations: an operation of its own
-// that the contract maps onto GenerateText.
-const compactSuffix = "/compact"
-
-// editSuffix is how the path ends that edits images, which the contract maps onto GenerateImage.
-const editSuffix = "/edits"
+// suffixes end the paths of operations that the contract maps onto the RPC of another one: conversations are compacted
+// by GenerateText, and images are edited by GenerateImage.
+var suffixes = map[string]Operation{"/compact": Compact, "/edits": Edit}
 
 // StreamSuffix ends the contract's paths of streams that a body asks for. Only the edge calls
 // them: they are no public paths.
@@ -81,11 +78,10 @@ func Contract() []Binding {
 		for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 			b := bindingOf(r)
 			b.Operation = operations[string(methods.Get(i).Name())]
-			switch {
-			case strings.HasSuffix(b.Prefix, compactSuffix):
-				b.Operation = Compact
-			case strings.HasSuffix(b.Prefix, editSuffix):
-				b.Operation = Edit
+			for suffix, op := range suffixes {
+				if strings.HasSuffix(b.Prefix, suffix) {
+					b.Operation = op
+				}
 			}
 			if !strings.HasSuffix(b.Prefix, StreamSuffix) {
 				found = append(found, b)

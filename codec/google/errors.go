@@ -1,5 +1,5 @@
-// Package google holds what Google's protocols have in common: how failures are worded, and how offsets in texts are
-// counted. The authority on it is the vendor's SDK (APIError of google.golang.org/genai) and google.rpc.
+// Package google holds what Google's protocols have in common: how failures are worded, how offsets in texts are
+// counted, and how pieces of sound are joined. The authority on it is the vendor's SDK (APIError of google.golang.org/genai) and google.rpc.
 //
 // Like the codecs that use it, it is pure: no net/http, no grpc, no state. It must not import any codec.
 package google

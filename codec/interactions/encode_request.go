@@ -241,7 +241,7 @@ func (w *writer) user(m *genwayv1.Message, path string) (steps int) {
 	w.Begin()
 	w.Str("type", userInput)
 	w.List("content")
-	if len(rest) == 0 { // the user did say nothing
+	if len(rest) == 0 { // the user has said nothing
 		w.Begin()
 		w.Str("type", "text")
 		w.Str("text", "")
@@ -356,7 +356,7 @@ func (w *writer) output(p *genwayv1.Part, path string) int {
 	return 1
 }
 
-// thought writes thinking as a thought, or as two where both of its seals have a place.
+// thought writes thinking as a thought, and returns the number of its steps: 0 if it says nothing. Of two seals the signature is written.
 func (w *writer) thought(p *genwayv1.Part, path string) int {
 	t := p.GetThinking()
 	said := codec.ThinkingText(t)

@@ -183,8 +183,7 @@ func kindOf(p *genwayv1.Part) (kind, field string) {
 // resolutions are the words of a content for how closely it is looked at (SDK: MediaResolution).
 var resolutions = map[string]bool{"low": true, "medium": true, "high": true, "ultra_high": true}
 
-// media writes the members of media into an open object. It reports false for what has no place, which is named or, in a
-// request, refused.
+// media writes the members of media into an open object, and names what has no place there.
 func (w *writer) media(p *genwayv1.Part, path string) {
 	m := codec.MediaOf(p)
 	kind, field := kindOf(p)
@@ -214,7 +213,7 @@ func (w *writer) media(p *genwayv1.Part, path string) {
 	}
 }
 
-// sourced refuses media that have no source, or one that only another vendor can read.
+// sourced reports whether media have a source that the protocol can name. Others are refused, or named as lost in an answer.
 func (w *writer) sourced(p *genwayv1.Part, path string) bool {
 	m := codec.MediaOf(p)
 	_, field := kindOf(p)

@@ -271,7 +271,7 @@ func (d *streamDecoder) openStep(e *event) error {
 		if err != nil {
 			return fault.MalformedAnswer(err)
 		}
-		return d.begin(parts)
+		d.begin(parts)
 	case thought:
 		p, err := decodeThought(e.Step, d.at())
 		if err != nil {
@@ -296,22 +296,21 @@ func (d *streamDecoder) openStep(e *event) error {
 }
 
 // begin sends the parts that a model_output begins with: the last one may have more text to come.
-func (d *streamDecoder) begin(parts []*genwayv1.Part) error {
+func (d *streamDecoder) begin(parts []*genwayv1.Part) {
 	for _, p := range parts {
-		switch t := p.GetText(); {
-		case t == nil || p.GetOpaque() != nil:
+		t := p.GetText()
+		if t == nil {
 			d.media(p)
-		default:
-			said, cited := t.GetText(), t.GetCitations()
-			t.Text, t.Citations = "", nil
-			d.open.part, d.open.natives = nil, p.NativeFields
-			d.text(said)
-			for _, c := range cited {
-				d.cite(c)
-			}
+			continue
+		}
+		said, cited := t.GetText(), t.GetCitations()
+		t.Text, t.Citations = "", nil
+		d.open.part, d.open.natives = nil, p.NativeFields
+		d.text(said)
+		for _, c := range cited {
+			d.cite(c)
 		}
 	}
-	return nil
 }
 
 // text adds to the open text, which it opens if that is still to come: nothing is opened for an empty text (case T2).

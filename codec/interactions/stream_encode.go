@@ -11,7 +11,6 @@ import (
 	"github.com/genway/genway/codec/google"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -118,7 +117,7 @@ func (e *streamEncoder) send() {
 	last := &e.frames[len(e.frames)-1]
 	e.w.Str("event_type", last.Event)
 	e.w.End()
-	last.Data = oneLine(e.w.Text())
+	last.Data = member.OneLine(e.w.Text())
 }
 
 // beginStep opens an event of the step.
@@ -130,19 +129,6 @@ func (e *streamEncoder) beginStep(event string) {
 // done writes the event that ends the stream.
 func (e *streamEncoder) done() {
 	e.frames = append(e.frames, codec.Frame{Event: "done", Data: []byte(sentinel)})
-}
-
-// oneLine takes the line breaks out of JSON that came with them: they would end
-// the data of an event.
-func oneLine(data []byte) []byte {
-	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
-		return data
-	}
-	compact := append(jsontext.Value{}, data...)
-	if compact.Compact(jsontext.AllowInvalidUTF8(true)) != nil {
-		return data
-	}
-	return compact
 }
 
 func (e *streamEncoder) pass(f *genwayv1.WireFrame) {

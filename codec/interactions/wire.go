@@ -122,7 +122,6 @@ type annotation struct {
 	URL         string  `json:"url"`
 	DocumentURI string  `json:"document_uri"`
 	FileName    string  `json:"file_name"`
-	Source      string  `json:"source"`
 	StartIndex  float64 `json:"start_index"`
 	EndIndex    float64 `json:"end_index"`
 }

@@ -191,12 +191,10 @@ func (v *annotation) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(4) && r.Str(&v.DocumentURI)
 	case "file_name":
 		return o.Once(5) && r.Str(&v.FileName)
-	case "source":
-		return o.Once(6) && r.Str(&v.Source)
 	case "start_index":
-		return o.Once(7) && r.Float(&v.StartIndex)
+		return o.Once(6) && r.Float(&v.StartIndex)
 	case "end_index":
-		return o.Once(8) && r.Float(&v.EndIndex)
+		return o.Once(7) && r.Float(&v.EndIndex)
 	}
 	return r.Skip(o)
 }

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -9,7 +8,6 @@ import (
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // streamEncoder writes one answer as events.
@@ -81,7 +79,7 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 // Fail returns the protocol's error event.
 func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	_, body := Codec{}.EncodeError(err)
-	return []codec.Frame{{Event: "error", Data: oneLine(body)}}
+	return []codec.Frame{{Event: "error", Data: member.OneLine(body)}}
 }
 
 // begin opens the data of an event; send closes it and makes it a frame.
@@ -94,20 +92,7 @@ func (e *streamEncoder) begin(event string) {
 
 func (e *streamEncoder) send() {
 	e.w.End()
-	e.frames[len(e.frames)-1].Data = oneLine(e.w.Text())
-}
-
-// oneLine takes the line breaks out of JSON that came with them: they would end
-// the data of an event.
-func oneLine(data []byte) []byte {
-	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
-		return data
-	}
-	compact := append(jsontext.Value{}, data...)
-	if compact.Compact(jsontext.AllowInvalidUTF8(true)) != nil {
-		return data
-	}
-	return compact
+	e.frames[len(e.frames)-1].Data = member.OneLine(e.w.Text())
 }
 
 func (e *streamEncoder) pass(f *genwayv1.WireFrame) {

@@ -126,8 +126,8 @@ func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*respons
 	return latest, nil
 }
 
-// DeleteResponse deletes a response and the items of its output, at every core. One that has not ended is cancelled. The error is a *NotFoundError where the response
-// is not kept for the key.
+// DeleteResponse deletes a response and the items of its output, at every core. One that has not ended is cancelled. The error is
+// a *NotFoundError where the response is not kept for the key.
 func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
 	turn, err := k.Turn(ctx, keyID, id)
 	if err != nil {

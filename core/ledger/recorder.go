@@ -647,13 +647,11 @@ func (r *Recorder) endAside(ctx context.Context) error {
 	return fmt.Errorf("ledger: %d entries that the store refuses are lost; the log has them", len(r.aside))
 }
 
-// Is reports whether a process of the ledger is this one. A nil Recorder is none.
-func (r *Recorder) Is(process int64) bool { return r != nil && r.process == process }
-
-// Alive reports whether a process has sent a heartbeat lately, or is this one. Without a ledger none is alive.
-func (r *Recorder) Alive(ctx context.Context, process int64) (bool, error) {
+// AliveElsewhere reports whether a process of the ledger is another one than this, and has sent a heartbeat lately. A nil
+// Recorder knows of none.
+func (r *Recorder) AliveElsewhere(ctx context.Context, process int64) (bool, error) {
 	if r == nil || r.process == process {
-		return r != nil, nil
+		return false, nil
 	}
 	alive, err := r.config.Store.Processes(ctx, r.config.Clock().Add(-deadAfter))
 	if err != nil {
