@@ -96,10 +96,10 @@ func (c *call) settings() (*adminv1.KeySettings, *fieldmaskpb.FieldMask, error) 
 	return s, &fieldmaskpb.FieldMask{Paths: []string{"name", "owner", "models", "addresses", "strict", "read_only", "priority", "limits", "expire_time"}}, nil
 }
 
-// wrongField is a text that is not what its field is for.
-type wrongField struct{ name, reason string }
+// wrongFieldError is a text that is not what its field is for.
+type wrongFieldError struct{ name, reason string }
 
-func (e *wrongField) Error() string { return e.name + ": " + e.reason }
+func (e *wrongFieldError) Error() string { return e.name + ": " + e.reason }
 
 // typed returns the form as it was typed, with what an error says of its fields. It reports false where the error says
 // nothing of fields. with are the settings as they were read, if they could be.
@@ -113,7 +113,7 @@ func (c *call) typed(err error, with *adminv1.KeySettings) (keyForm, bool) {
 	for _, field := range formOf(nil).Figures {
 		f.Figures = append(f.Figures, figureField{field.Name, field.Label, value(field.Name)})
 	}
-	if wrong, ok := errors.AsType[*wrongField](err); ok {
+	if wrong, ok := errors.AsType[*wrongFieldError](err); ok {
 		f.Wrong[wrong.name] = wrong.reason
 		return f, true
 	}
@@ -160,7 +160,7 @@ func fieldOf(path string, with *adminv1.KeySettings) string {
 // budgetFields are the fields of budgets.
 var budgetFields = map[adminv1.Period]string{adminv1.Period_PERIOD_DAY: "budget_day", adminv1.Period_PERIOD_MONTH: "budget_month"}
 
-// settingsOf makes settings of the texts of fields. Its errors are *wrongField values.
+// settingsOf makes settings of the texts of fields. Its errors are *wrongFieldError values.
 func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 	s := &adminv1.KeySettings{
 		Name: field("name"), Owner: field("owner"), Models: words(field("models")), Addresses: words(field("addresses")),
@@ -177,7 +177,7 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, &wrongField{name, fmt.Sprintf("%.40q is not a whole number", text)}
+			return nil, &wrongFieldError{name, fmt.Sprintf("%.40q is not a whole number", text)}
 		}
 		s.Limits.ProtoReflect().Set(figure, protoreflect.ValueOfInt64(n))
 	}
@@ -188,7 +188,7 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 		}
 		nano, err := dollars(text)
 		if err != nil {
-			return nil, &wrongField{budgetFields[period], fmt.Sprintf("%.40q is not a sum of dollars; write it as 12.50", text)}
+			return nil, &wrongFieldError{budgetFields[period], fmt.Sprintf("%.40q is not a sum of dollars; write it as 12.50", text)}
 		}
 		s.Limits.Budgets = append(s.Limits.Budgets, &adminv1.Budget{NanoDollars: nano, Period: period})
 	}
@@ -198,7 +198,7 @@ func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 			at, err = day, nil
 		}
 		if err != nil {
-			return nil, &wrongField{"expire_time", fmt.Sprintf("%.40q is not a time; write 2030-01-31 or 2030-01-31T12:00:00Z", text)}
+			return nil, &wrongFieldError{"expire_time", fmt.Sprintf("%.40q is not a time; write 2030-01-31 or 2030-01-31T12:00:00Z", text)}
 		}
 		s.ExpireTime = timestamppb.New(at)
 	}

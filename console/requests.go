@@ -34,7 +34,7 @@ var requestColumns = []column{
 }
 
 // cell returns what a row has in the column of that title.
-func (row requestRow) cell(title string) string {
+func (row *requestRow) cell(title string) string {
 	return row.Cells[slices.IndexFunc(requestColumns, func(c column) bool { return c.Title == title })]
 }
 

@@ -31,7 +31,7 @@ func MalformedAnswer(cause error) *Error {
 // Classify sets the reason of an upstream's error that refuses a prompt for its length or for its content, by the
 // codes and texts of the vendors and engines. An error of another kind keeps its reason.
 func (e *Error) Classify() {
-	switch e.Kind { //nolint:exhaustive // no other kind blames the prompt
+	switch e.Kind {
 	case InvalidRequest, TooLarge, Unprocessable, PermissionDenied, BadUpstream:
 	default:
 		return

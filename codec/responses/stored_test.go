@@ -25,7 +25,7 @@ func TestStoredResponses(t *testing.T) {
 	for _, wire := range []*genwayv1.WireMessage{nil, {Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte("{}")}} { // of a core that sends no body of the protocol
 		stored := codec.Shared(resp)
 		stored.Wire = wire
-		if got, err := c.EncodeStored(&genwayv1.GetResponseResponse{Response: stored}); err != nil || string(got) != string(body) {
+		if got, err := c.EncodeStored(&genwayv1.GetResponseResponse{Response: stored}); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("fetched %s, %v", got, err)
 		}
 	}

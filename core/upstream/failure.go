@@ -56,7 +56,7 @@ func Withheld[C interface {
 		return nil
 	}
 	for _, c := range candidates {
-		switch c.GetStopReason() { //nolint:exhaustive // all others are none of a policy
+		switch c.GetStopReason() {
 		case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, genwayv1.StopReason_STOP_REASON_REFUSAL:
 		default:
 			return nil

@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -146,11 +147,11 @@ func backgroundOver(t *testing.T, upstream harness.Protocol) {
 	if seen := string(first.Upstream(upstream).Last(t).Body); strings.Contains(seen, "background") {
 		t.Errorf("the upstream sees %s", seen)
 	}
-	if a := until(t, second, id, "completed"); string(a.Body) != string(done.Body) {
+	if a := until(t, second, id, "completed"); !bytes.Equal(a.Body, done.Body) {
 		t.Errorf("another core\n%s\nthis one\n%s", a.Body, done.Body)
 	}
 	for range 2 { // what has ended stays as it is
-		if a := about(second, http.MethodPost, id+"/cancel"); a.Status != http.StatusOK || string(a.Body) != string(done.Body) {
+		if a := about(second, http.MethodPost, id+"/cancel"); a.Status != http.StatusOK || !bytes.Equal(a.Body, done.Body) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 	}
@@ -221,9 +222,7 @@ func backgroundCancelled(t *testing.T) {
 			answer.Hold = make(chan struct{}) // for ever
 			first.Upstream(harness.Chat).Answer(answer)
 			id, queued := created(t, first, harness.Chat, "")
-			for len(first.Upstream(harness.Chat).Requests()) == 0 {
-				time.Sleep(time.Millisecond)
-			}
+			first.Upstream(harness.Chat).Await(t)
 			var wait sync.WaitGroup
 			for range 8 {
 				wait.Go(func() {

@@ -529,7 +529,7 @@ func standIn(later []deployment, d deployment, cause string) []deployment {
 	for i, other := range later {
 		if fmt.Sprint(other.target) == fmt.Sprint(d.target) {
 			if causes := other.causes(); !slices.Contains(causes, cause) {
-				later[i].on = append(causes, cause)
+				later[i].on = slices.Concat(causes, []string{cause})
 			}
 			return later
 		}

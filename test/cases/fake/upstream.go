@@ -22,6 +22,7 @@ type Upstream struct {
 	script   []Answer
 	requests []Request
 	closing  chan struct{}
+	asked    chan struct{} // gets a request that has come, at most one at a time
 }
 
 // Request is what the upstream was asked.
@@ -48,7 +49,7 @@ func New(t *testing.T) *Upstream {
 // Serve starts an upstream on a listener that the URL leads to. It stops with the test.
 func Serve(t *testing.T, listener net.Listener, url string) *Upstream {
 	t.Helper()
-	u := &Upstream{URL: url, t: t, closing: make(chan struct{})}
+	u := &Upstream{URL: url, t: t, closing: make(chan struct{}), asked: make(chan struct{}, 1)}
 	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(u.serve)}}
 	server.Start()
 	t.Cleanup(func() {
@@ -70,6 +71,18 @@ func (u *Upstream) Requests() []Request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Clone(u.requests)
+}
+
+// Await waits for the first request.
+func (u *Upstream) Await(t *testing.T) {
+	t.Helper()
+	for len(u.Requests()) == 0 {
+		select {
+		case <-u.asked:
+		case <-t.Context().Done():
+			t.Fatal("the upstream was not asked")
+		}
+	}
 }
 
 // Last returns the latest request; the test fails if there was none.
@@ -103,6 +116,10 @@ func (u *Upstream) take(r Request) (Answer, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.requests = append(u.requests, r)
+	select {
+	case u.asked <- struct{}{}:
+	default:
+	}
 	if len(u.script) == 0 {
 		return Answer{}, false
 	}
