@@ -294,6 +294,11 @@ type claim struct {
 	held         int64
 }
 
+// claimOf returns the claim of an exchange's key and caller in the budget of bodies.
+func (e *Edge) claimOf(x *exchange) claim {
+	return claim{bodies: e.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
+}
+
 // grow reserves n more bytes. It fails with TooLarge when the request can never have as many,
 // and with Unavailable when other requests hold them.
 func (c *claim) grow(n int64) error {

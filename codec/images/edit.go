@@ -1,17 +1,9 @@
 package images
 
 import (
-	"bytes"
-	"cmp"
-	"fmt"
-	"maps"
 	"mime"
-	"mime/multipart"
-	"net/textproto"
-	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxInputImages is the largest number of images that an edit begins with (ImageEditParams.Image of the SDK).
-const MaxInputImages = 16
+// maxInputImages is the largest number of images that an edit begins with (ImageEditParams.Image of the SDK).
+const maxInputImages = 16
 
 // wireEdit is the body of a request to edit: in JSON (EditImageBodyJsonParam of the vendor's OpenAPI document), or with the
 // same members but images as the fields of a form (ImageEditParams of the SDK).
@@ -88,8 +80,8 @@ func checkImages(name string, images int) error {
 	switch {
 	case images == 0:
 		return fault.Missing(name)
-	case images > MaxInputImages:
-		return fault.Invalid(name, "%s: expected at most %d images, got %d", name, MaxInputImages, images)
+	case images > maxInputImages:
+		return fault.Invalid(name, "%s: expected at most %d images, got %d", name, maxInputImages, images)
 	}
 	return nil
 }
@@ -294,15 +286,6 @@ func (p *part) value() (any, error) {
 	return valueOf(p.name, string(p.content)), nil
 }
 
-// fileName is the parameter of a data: URL in a native field that makes it a file of a form.
-const fileName = ";name="
-
-// fileURL is a file that the contract has no field for, as a data: URL.
-func fileURL(p *part) string {
-	head := "data:" + cmp.Or(p.mimeType, "application/octet-stream") + fileName + url.QueryEscape(p.filename) + ";base64,"
-	return string(member.AppendBase64([]byte(head), p.content))
-}
-
 // refer writes the images of a request as references.
 func (w *wireEdit) refer(req *genwayv1.GenerateImageRequest) error {
 	for i, image := range req.GetImages() {
@@ -340,157 +323,6 @@ func filesOnly(req *genwayv1.GenerateImageRequest) bool {
 		return !here
 	}
 	return !slices.ContainsFunc(req.GetImages(), away) && (req.GetMask() == nil || !away(req.GetMask()))
-}
-
-// formOf returns the form of a request, whose other members a JSON object has. Its boundary follows from what it holds.
-func formOf(object []byte, req *genwayv1.GenerateImageRequest) ([]byte, error) {
-	f := form{size: len(object)}
-	for i, image := range req.GetImages() {
-		f.size += len(image.GetData()) + maxPartHeader
-		name := "image"
-		if len(req.GetImages()) > 1 {
-			name = "image[]"
-		}
-		f.files = append(f.files, part{name: name, filename: cmp.Or(image.GetFilename(), nameOf("image-"+strconv.Itoa(i+1), image)), mimeType: image.GetMimeType(), content: image.GetData()})
-	}
-	if mask := req.GetMask(); mask != nil {
-		f.size += len(mask.GetData())
-		f.files = append(f.files, part{name: "mask", filename: cmp.Or(mask.GetFilename(), nameOf("mask", mask)), mimeType: mask.GetMimeType(), content: mask.GetData()})
-	}
-	if err := f.members("", object); err != nil {
-		return nil, err
-	}
-	return f.write()
-}
-
-// nameOf returns a file's name for an image that has none.
-func nameOf(name string, image *genwayv1.Media) string {
-	return name + "." + cmp.Or(ReadHeader(image.GetData()).Format, "png")
-}
-
-// form is a form that is made.
-type form struct {
-	texts, files []part
-	size         int
-}
-
-// members adds the members of a JSON object, whose name is at.
-func (f *form) members(at string, object jsontext.Value) error {
-	var all map[string]jsontext.Value
-	if err := json.Unmarshal(object, &all, member.Options()); err != nil {
-		return unwritable(err)
-	}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		name := key
-		if at != "" {
-			name = at + "[" + key + "]"
-		}
-		if !isPartName(name) {
-			return fault.Invalid(name, "%s: the name has no place in a form", name)
-		}
-		if err := f.add(name, all[key]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *form) add(name string, value jsontext.Value) error {
-	switch value.Kind() {
-	case 'n':
-	case '{':
-		return f.members(name, value)
-	case '[':
-		var list []jsontext.Value
-		if err := json.Unmarshal(value, &list, member.Options()); err != nil {
-			return unwritable(err)
-		}
-		for _, element := range list {
-			if err := f.add(name+"[]", element); err != nil {
-				return err
-			}
-		}
-	case '"':
-		text := member.Raw(value).String()
-		if file, ok := fileOf(name, text); ok {
-			f.files = append(f.files, file)
-			return nil
-		}
-		f.texts = append(f.texts, part{name: name, content: []byte(text)})
-	default:
-		f.texts = append(f.texts, part{name: name, content: value})
-	}
-	return nil
-}
-
-// fileOf returns the file that fileURL has made a text of.
-func fileOf(name, text string) (part, bool) {
-	rest, ok := strings.CutPrefix(text, "data:")
-	head, encoded, whole := strings.Cut(rest, ";base64,")
-	mimeType, escaped, named := strings.Cut(head, fileName)
-	if !ok || !whole || !named {
-		return part{}, false
-	}
-	filename, err := url.QueryUnescape(escaped)
-	content, wrong := member.DecodeBase64(encoded)
-	return part{name: name, filename: filename, mimeType: mimeType, content: content}, err == nil && wrong == nil
-}
-
-// write returns the form: texts first, as the vendor's SDKs write them.
-func (f *form) write() ([]byte, error) {
-	body := bytes.NewBuffer(make([]byte, 0, f.size+(len(f.texts)+2)*256))
-	w := multipart.NewWriter(body)
-	if err := w.SetBoundary(f.boundary()); err != nil {
-		return nil, unwritable(err)
-	}
-	for _, p := range slices.Concat(f.texts, f.files) {
-		h := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + p.name + `"`}}
-		if p.mimeType != "" {
-			h["Content-Disposition"][0] += `; filename="` + strings.Map(plainInName, p.filename) + `"`
-			h["Content-Type"] = []string{p.mimeType}
-		}
-		to, err := w.CreatePart(h)
-		if err == nil {
-			_, err = to.Write(p.content)
-		}
-		if err != nil {
-			return nil, unwritable(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, unwritable(err)
-	}
-	return body.Bytes(), nil
-}
-
-// plainInName replaces what parsers of headers read differently.
-func plainInName(r rune) rune {
-	if isControl(r) || r == '"' || r == '\\' || r == utf8.RuneError {
-		return '_'
-	}
-	return r
-}
-
-// boundary is one that no field contains.
-func (f *form) boundary() string {
-	for n := 0; ; n++ {
-		boundary := fmt.Sprintf("genway-form-%d", n)
-		has := func(p part) bool { return bytes.Contains(p.content, []byte(boundary)) }
-		if !slices.ContainsFunc(f.texts, has) && !slices.ContainsFunc(f.files, has) {
-			return boundary
-		}
-	}
-}
-
-// FormModel returns the model that a form asks for; empty for what is no form.
-func FormModel(body []byte) string {
-	parts, _ := parseForm(body, FormType(body))
-	for i := range parts {
-		if parts[i].name == "model" {
-			return string(parts[i].content)
-		}
-	}
-	return ""
 }
 
 // Bare returns an edit that came with its body, without what the body has: the bytes of images, and the members that
