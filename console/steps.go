@@ -21,10 +21,10 @@ type steps struct {
 	unit  string
 	since time.Time
 	names []string
-	// sums are of all requests of a step, and parts of those of each value of the dimension.
+	// sums has the usage of each step, and parts the same by the values of the dimension.
 	sums  []*adminv1.UsageRow
 	parts []map[string]*adminv1.UsageRow
-	// firstEvents are of all requests of the period.
+	// firstEvents has the first events of the whole period.
 	firstEvents *adminv1.FirstEvents
 }
 

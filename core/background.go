@@ -31,7 +31,7 @@ const (
 	ReasonShutDown        = "SHUT_DOWN"
 	ReasonCoreEnded       = "CORE_ENDED"
 	ReasonNotBackground   = "NOT_IN_BACKGROUND"
-	// ReasonResponseTooLarge is that of a request whose response could not be stored.
+	// ReasonResponseTooLarge is the reason of a request whose response is too large to be stored.
 	ReasonResponseTooLarge = "RESPONSE_TOO_LARGE"
 )
 

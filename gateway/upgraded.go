@@ -24,7 +24,7 @@ func newUpgraded() *upgraded {
 	return &upgraded{closing: make(chan struct{}), cut: cut, atCut: func(do func()) func() bool { return context.AfterFunc(gone, do) }}
 }
 
-// upgradedOf returns those of the server of a request.
+// upgradedOf returns the WebSockets of the server of a request.
 func upgradedOf(ctx context.Context) *upgraded {
 	if u, ok := ctx.Value(upgradedKey{}).(*upgraded); ok {
 		return u

@@ -133,8 +133,8 @@ func decodeTime(name, text string) (*timestamppb.Timestamp, *genwayv1.NativeFiel
 // errorsMember has what a status does not say.
 const errorsMember = "errors"
 
-// end reads how an interaction ended. A status that is that of any answer which was cut is told by the first of its errors, if
-// that has a word for a reason.
+// end reads how an interaction ended. Where the status only says that the answer was cut, the first of the errors says why,
+// if its code is a word for a reason.
 func (w *interaction) end(parts []*genwayv1.Part) *genwayv1.CandidateEnd {
 	called := slices.ContainsFunc(parts, func(p *genwayv1.Part) bool { return p.GetToolCall() != nil })
 	end := &genwayv1.CandidateEnd{StopReason: codec.StopReasonOf(w.Status), NativeStopReason: w.Status}

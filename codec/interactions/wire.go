@@ -22,7 +22,7 @@ type request struct {
 	ResponseMIMEType  string            `json:"response_mime_type"`
 	Stream            bool              `json:"stream"`
 	Background        bool              `json:"background"`
-	// Agent and AgentConfig are those of CreateAgentInteraction.
+	// Agent and AgentConfig are members of CreateAgentInteraction.
 	Agent       jsontext.Value `json:"agent"`
 	AgentConfig jsontext.Value `json:"agent_config"`
 	settings
