@@ -330,8 +330,8 @@ func costOf(c *genwayv1.Cost) string {
 	return text
 }
 
-// completedAt takes the cost that the last event of a stream tells.
-func (x *exchange) completedAt(c *genwayv1.Cost) {
+// trailCost sets the trailer of a stream whose last event says what it costs.
+func (x *exchange) trailCost(c *genwayv1.Cost) {
 	if c != nil {
 		x.w.Header().Set(http.TrailerPrefix+costHeader, costOf(c))
 	}

@@ -113,7 +113,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		ends = true
 		p.Completed.Usage = codec.ShownUsage(p.Completed.Usage)
 		s.x.addLosses(p.Completed.GetLosses())
-		s.x.completedAt(p.Completed.GetCost())
+		s.x.trailCost(p.Completed.GetCost())
 	}
 	frames, err := s.encoderFor(passes).Encode(event)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) (
 	case *genwayv1.StreamGenerateImageResponse_Completed:
 		ends = true
 		s.x.addLosses(p.Completed.GetLosses())
-		s.x.completedAt(p.Completed.GetCost())
+		s.x.trailCost(p.Completed.GetCost())
 	}
 	frames, err := s.imageEncoder().Encode(event)
 	if err != nil {
