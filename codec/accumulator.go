@@ -404,3 +404,22 @@ func CallPart(name, arguments string) *genwayv1.Part {
 	p.part.Kind = &p.kind
 	return &p.part
 }
+
+// IsEmptyPart reports whether a part has nothing but its kind, aside from native fields.
+func IsEmptyPart(part *genwayv1.Part) bool {
+	if part.GetThoughtSignature() != nil {
+		return false
+	}
+	switch k := part.GetKind().(type) {
+	case nil:
+		return true
+	case *genwayv1.Part_Text:
+		return k.Text.GetText() == ""
+	case *genwayv1.Part_Refusal:
+		return k.Refusal.GetText() == ""
+	case *genwayv1.Part_Thinking:
+		t := k.Thinking
+		return t.GetText() == "" && len(t.GetSummary()) == 0 && t.GetSignature() == nil && t.GetEncryptedContent() == nil
+	}
+	return false
+}

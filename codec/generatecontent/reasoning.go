@@ -154,18 +154,4 @@ func sayings(parts []*genwayv1.Part) []*genwayv1.Part {
 }
 
 // says reports whether a part is more than empty text or an empty thought.
-func says(p *genwayv1.Part) bool {
-	if p.ThoughtSignature != nil || len(p.NativeFields) > 0 {
-		return true
-	}
-	switch k := p.Kind.(type) {
-	case *genwayv1.Part_Text:
-		return k.Text.GetText() != ""
-	case *genwayv1.Part_Thinking:
-		t := k.Thinking
-		return t.GetText() != "" || len(t.GetSummary()) > 0 || t.GetSignature() != nil || t.GetEncryptedContent() != nil
-	case *genwayv1.Part_Refusal:
-		return k.Refusal.GetText() != ""
-	}
-	return p.Kind != nil
-}
+func says(p *genwayv1.Part) bool { return len(p.NativeFields) > 0 || !codec.IsEmptyPart(p) }

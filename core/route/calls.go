@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -34,7 +35,7 @@ var (
 		losses: func(resp *genwayv1.GenerateTextResponse) *[]*genwayv1.Loss { return &resp.Losses },
 		withheld: func(resp *genwayv1.GenerateTextResponse) error {
 			for _, c := range resp.GetCandidates() {
-				if slices.ContainsFunc(c.GetParts(), func(p *genwayv1.Part) bool { return !upstream.IsEmptyPart(p) }) {
+				if slices.ContainsFunc(c.GetParts(), func(p *genwayv1.Part) bool { return !codec.IsEmptyPart(p) }) {
 					return nil
 				}
 			}

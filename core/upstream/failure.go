@@ -66,22 +66,3 @@ func Withheld[C interface {
 	f.Usage = usage
 	return f
 }
-
-// IsEmptyPart reports whether a part has nothing but its kind.
-func IsEmptyPart(part *genwayv1.Part) bool {
-	if part.GetThoughtSignature() != nil {
-		return false
-	}
-	switch k := part.GetKind().(type) {
-	case nil:
-		return true
-	case *genwayv1.Part_Text:
-		return k.Text.GetText() == ""
-	case *genwayv1.Part_Refusal:
-		return k.Refusal.GetText() == ""
-	case *genwayv1.Part_Thinking:
-		t := k.Thinking
-		return t.GetText() == "" && len(t.GetSummary()) == 0 && t.GetSignature() == nil && t.GetEncryptedContent() == nil
-	}
-	return false
-}

@@ -289,7 +289,7 @@ func (s *textStream) look(events []*genwayv1.StreamGenerateTextResponse) (f foun
 			s.record.RawModel = p.Started.GetModel()
 			p.Started.Losses = append(s.losses, p.Started.Losses...)
 		case *genwayv1.StreamGenerateTextResponse_PartStarted:
-			f.calls, f.content = true, f.content || !upstream.IsEmptyPart(p.PartStarted.GetPart())
+			f.calls, f.content = true, f.content || !codec.IsEmptyPart(p.PartStarted.GetPart())
 			if s.namesAccount {
 				s.upstream.named(p.PartStarted.GetPart())
 			}
