@@ -69,8 +69,13 @@ func noQuery(_ *exchange, r *http.Request) error {
 // drops all others. The list is paged only forwards.
 func inputPage(_ *exchange, r *http.Request) error {
 	asked, page := r.URL.Query(), url.Values{}
+	for _, name := range []string{"limit", "after", "order"} {
+		if len(asked[name]) > 1 {
+			return fault.Invalid(name, "%s: expected one value, got %d", name, len(asked[name]))
+		}
+	}
 	if v := asked.Get("limit"); v != "" {
-		if n, err := strconv.Atoi(v); err != nil || n < 1 || n > codec.MaxInputPage {
+		if n, err := strconv.ParseUint(v, 10, 16); err != nil || n < 1 || n > codec.MaxInputPage {
 			return fault.Invalid("limit", "limit: expected a whole number of 1 to %d, got %q", codec.MaxInputPage, clip(v, maxShown))
 		}
 		page.Set("page_size", v)

@@ -11,8 +11,8 @@ import (
 )
 
 type importCommand struct {
-	Bifrost importBifrost `cmd:"" help:"Convert Bifrost's config.json in the same way."`
-	Litellm importLitellm `cmd:"" help:"Convert LiteLLM's config.yaml to a configuration on standard output. Standard error says of each setting whether it is exact, left to be done (manual) or unsupported."`
+	Bifrost importBifrost `cmd:"" help:"Convert Bifrost's config.json to a configuration on standard output. Standard error says of each setting whether it is exact, left to be done (manual) or unsupported."`
+	Litellm importLitellm `cmd:"" help:"Convert LiteLLM's config.yaml in the same way."`
 }
 
 // importFlags are the flags of the import of any source.

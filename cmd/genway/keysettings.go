@@ -24,7 +24,7 @@ import (
 
 // settingFlags are the settings as flags. One that is not given changes nothing.
 type settingFlags struct {
-	Name              *string        `placeholder:"NAME" help:"Name of the key, unique among the live keys of its group."`
+	Name              *string        `placeholder:"NAME" help:"Name of the key, unique among the live keys of each of its groups."`
 	Owner             *string        `placeholder:"NAME" help:"Owner of the key: a person, a team, a customer. Limits and reports can be by owner."`
 	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Labels: team=search,env=prod. Replaces all labels."`
 	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When the key expires: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`

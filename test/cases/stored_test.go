@@ -234,7 +234,7 @@ func storedQuery(t *testing.T, db *store.Store) {
 	if list := about(g, http.MethodGet, id+"/input_items").JSON().At("data").List(); len(list) != 5 || list[2].At("id").Text() != "msg_own" || list[0].At("type").Text() != "function_call_output" {
 		t.Errorf("%v", list)
 	}
-	for _, query := range []string{"limit=0", "limit=-1", "limit=101", "limit=x", "limit=9223372036854775808", "order=up", "before=msg_own", "after=msg_unknown"} {
+	for _, query := range []string{"limit=0", "limit=-1", "limit=101", "limit=x", "limit=9223372036854775808", "limit=%2b1", "limit=1&limit=2", "order=asc&order=desc", "after=a&after=b", "order=up", "before=msg_own", "after=msg_unknown"} {
 		native(t, harness.Responses, about(g, http.MethodGet, id+"/input_items?"+query), 400)
 	}
 	native(t, harness.Responses, about(g, http.MethodGet, id+"?stream=true"), 400)
