@@ -28,7 +28,6 @@ import (
 // Reasons of what cannot be done in the background.
 const (
 	ReasonBackgroundLimit = "BACKGROUND_LIMIT"
-	ReasonShutDown        = "SHUT_DOWN"
 	ReasonCoreEnded       = "CORE_ENDED"
 	ReasonNotBackground   = "NOT_IN_BACKGROUND"
 	// ReasonResponseTooLarge is the reason of a request whose response is too large to be stored.
@@ -87,7 +86,7 @@ func (r *runs) begin(one *run) error {
 	of, most := r.keys[one.KeyID], r.service.config.Background
 	switch {
 	case r.closed:
-		f := fault.New(fault.Unavailable, ReasonShutDown, "the server is shutting down; try again")
+		f := fault.New(fault.Unavailable, fault.ReasonShuttingDown, "the server is shutting down; try again")
 		f.RetryAfter = time.Second
 		return f
 	case of.count >= most:
@@ -357,7 +356,7 @@ func (s *Service) answerInBackground(ctx context.Context, held *admission, b *ba
 // failure is what a response has as its error, by the caller's names of members.
 func (b *backgroundCall) failure(ctx context.Context, err error) *fault.Error {
 	if errors.Is(context.Cause(ctx), errShutDown) {
-		return fault.New(fault.Unavailable, ReasonShutDown, "the server was shut down before the response was complete")
+		return fault.New(fault.Unavailable, fault.ReasonShuttingDown, "the server was shut down before the response was complete")
 	}
 	f := *fault.From(err)
 	f.Bound()

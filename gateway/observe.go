@@ -110,7 +110,7 @@ func (x *exchange) cutBy(ctx context.Context) string {
 	}
 	switch x.fault.Kind { //nolint:exhaustive // all others are of this side
 	case fault.BadUpstream, fault.Timeout, fault.Overloaded, fault.RateLimited, fault.Unavailable:
-		if x.fault.Reason != reasonShutdown && x.fault.Reason != fault.ReasonCoreUnreachable {
+		if x.fault.Reason != fault.ReasonShuttingDown && x.fault.Reason != fault.ReasonCoreUnreachable {
 			return "upstream"
 		}
 	case fault.Cancelled:

@@ -157,9 +157,6 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Handler.ServeHTTP(w, r)
 }
 
-// reasonShutdown is the reason of requests that are cut by the end of the process.
-const reasonShutdown = "SHUTTING_DOWN"
-
 // shutdownOr returns a caller that is cut by the end of the process an error that says so.
 func shutdownOr(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errShutdown) {
@@ -170,7 +167,7 @@ func shutdownOr(ctx context.Context, err error) error {
 
 // shuttingDown is the failure of a request that the process does not serve to its end.
 func shuttingDown(cause error) *fault.Error {
-	f := fault.Wrap(cause, fault.Unavailable, reasonShutdown, "the server is shutting down; try again")
+	f := fault.Wrap(cause, fault.Unavailable, fault.ReasonShuttingDown, "the server is shutting down; try again")
 	f.RetryAfter = time.Second
 	return f
 }

@@ -41,6 +41,7 @@ const (
 	ReasonPanic            = "PANIC"
 	ReasonOverloaded       = "OVERLOADED"
 	ReasonUpstreamBusy     = "UPSTREAM_BUSY"
+	ReasonShuttingDown     = "SHUTTING_DOWN"
 	ReasonNoImage          = "NO_IMAGE"
 	ReasonImageBlocked     = "IMAGE_BLOCKED"
 	// ReasonContextLength is a prompt that is longer than the context window of the model, ReasonContentPolicy a

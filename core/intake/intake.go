@@ -123,7 +123,7 @@ func (i *Intake) open(c *Call, from *peer.Peer) error {
 
 // ending is the answer to calls that come too late.
 func ending() error {
-	return fault.New(fault.Unavailable, "SHUTTING_DOWN", "the server is shutting down; try again")
+	return fault.New(fault.Unavailable, fault.ReasonShuttingDown, "the server is shutting down; try again")
 }
 
 // Drain ends the calls without a key and takes no more of them: those who watch the health of a server would hold up
