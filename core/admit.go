@@ -50,7 +50,8 @@ type textRequest struct{ *deferred.Request }
 
 func (r textRequest) message() message { return r.Head() }
 
-// unweighed is a call that takes no tokens and names no model.
+// unweighed is a call that takes no tokens and names no model. It is brief, so that a response in the background can be fetched
+// and cancelled that has the last place of its key.
 type unweighed struct{}
 
 func (unweighed) message() message                                     { return nil }
@@ -115,7 +116,8 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req request) (
 	if err := permitModels(*caller, req.message()); err != nil {
 		return nil, err
 	}
-	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: record.AskedModel}
+	_, brief := req.(unweighed)
+	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: record.AskedModel, Brief: brief}
 	if caller.Policy != nil {
 		who.Limits = caller.Policy.Limits
 	}

@@ -293,6 +293,8 @@ type Who struct {
 	Model string
 	// Limits are the key's own.
 	Limits Limits
+	// Brief requests take no place of those that run at once: they are answered also while the others hold all places.
+	Brief bool
 }
 
 // subjects fills in the subjects whose limits a request is held to. Keys and owners are there
@@ -311,6 +313,11 @@ func (r *rules) subjects(claim *Claim, who Who) {
 	}
 	if found := r.models.of(who.Model); found != nil && who.Model != "" {
 		list = append(list, Subject{Model, found.pattern, found.bounds})
+	}
+	if who.Brief {
+		for i := range list {
+			list[i].Figures[Concurrent] = 0
+		}
 	}
 	claim.Subjects = list
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/items"
 	accounting "github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
 )
 
-// perKey is how many responses a key may have in the background here.
+// perKey is how many responses a key may have in the background here, and how many requests at once.
 const perKey = 3
 
 // accounted is a core that stores responses, runs them in the background and has a ledger. end ends both.
@@ -38,7 +39,10 @@ func accounted(t *testing.T, db *store.Store, callers auth.Keys) (g *harness.Gat
 		keeper.Close()
 	})
 	t.Cleanup(end)
-	return harness.New(t, harness.Config{Items: keeper, Keys: callers, Ledger: recorder, Background: perKey}), end
+	return harness.New(t, harness.Config{
+		Items: keeper, Keys: callers, Ledger: recorder, Background: perKey,
+		Limiter: limit.New(limit.NewMemory(nil), limit.Rules{Keys: limit.Limits{Concurrent: perKey}}),
+	}), end
 }
 
 // created makes a response in the background.
@@ -266,6 +270,11 @@ func backgroundBounded(t *testing.T) {
 		a := g.Post(harness.Responses, "chat/m", `{"background":true,"input":"hi"}`)
 		if message := native(t, harness.Responses, a, http.StatusTooManyRequests); !strings.HasPrefix(message, fmt.Sprintf("background: this key has %d responses", perKey)) || a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s", a.Body)
+		}
+	}
+	for _, id := range ids { // which takes no place of the requests at once: all are taken
+		if a := about(g, http.MethodGet, id); a.Status != http.StatusOK {
+			t.Errorf("status %d: %s", a.Status, a.Body)
 		}
 	}
 	close(hold)
