@@ -46,13 +46,28 @@ func edited(t *testing.T, file, heading string, added int, names ...string) (dir
 	return dir
 }
 
+// codecs are the packages whose structs have generated code, as `make gen` has them.
+func codecs(t *testing.T) []string {
+	t.Helper()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(makefile), "\nWIRES := ")
+	list, _, ends := strings.Cut(list, "\n")
+	if !found || !ends {
+		t.Fatal("the Makefile has no WIRES")
+	}
+	return strings.Fields(list)
+}
+
 // TestSetting adds a setting that does not exist and generates what follows from it. testdata/mood_test.go then asks the
 // copy for the setting.
 func TestSetting(t *testing.T) {
 	// The field with its comment, its row of four lines, and a golden of three.
 	dir := edited(t, "CONTRIBUTING.md", "Example: a new setting", 9)
 	run(t, dir, "go", "tool", "-modfile=test/tools/buf/go.mod", "buf", "generate")
-	run(t, dir, "go", "run", "./codec/internal/wiregen", "-parameters", "core/config", "./codec/chat", "./codec/responses", "./codec/messages", "./codec/generatecontent")
+	run(t, dir, "go", append([]string{"run", "./codec/internal/wiregen", "-parameters", "core/config"}, codecs(t)...)...)
 	run(t, dir, "go", "run", "./gateway/openapi/generate", "gateway/openapi")
 	run(t, dir, "go", "test", "-vet=off", "./codec/chat", "-run", "TestRequests", "-update")
 	run(t, dir, "go", "test", "-vet=off", "./codec/chat", "-run", "TestRequests|TestHead|TestReads")
