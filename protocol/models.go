@@ -8,6 +8,8 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -256,7 +258,12 @@ func eachModelOf(m protoreflect.Message, at string, visit ModelVisitor) error {
 		if member.IsMark(v) {
 			return nil
 		}
-		quoted := append(append(member.AppendQuote([]byte{'{'}, v.GetName()), ':'), v.GetJson()...)
+		value := v.GetJson()
+		var text string
+		if v.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES && json.Unmarshal(value, &text) == nil && jsontext.Value(text).IsValid() {
+			value = []byte(text) // a form has texts alone, and the upstream may read one as JSON
+		}
+		quoted := append(append(member.AppendQuote([]byte{'{'}, v.GetName()), ':'), value...)
 		return eachModel(append(quoted, '}'), at, &directModels().object, visit)
 	case *genwayv1.OpaquePart:
 		return eachModel(v.GetJson(), member.Join(at, "json"), &directModels().object, visit)

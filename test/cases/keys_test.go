@@ -484,11 +484,13 @@ func secondModels(t *testing.T) {
 			t.Errorf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	call := harness.CallOf(harness.Images, "", "{}", false)
-	call.Path, call.Body = "/v1/images/edits", formField("model", "images/m")+formField("prompt", "hi")+formFile("image", "image/png", "\x89PNG\r\n\x1a\n")+formField("svg[model]", "dear")+"--b--"
-	call.Header.Set("Content-Type", editForm)
-	if a := g.Call(call); a.Status != http.StatusForbidden || a.JSON().At("error.param").Text() != "svg.model" {
-		t.Errorf("a form: %d %s", a.Status, a.Body)
+	for name, field := range map[string]string{"a field": formField("svg[model]", "dear"), "a text of JSON": formField("svg", ` {"model":"dear"}`)} {
+		call := harness.CallOf(harness.Images, "", "{}", false)
+		call.Path, call.Body = "/v1/images/edits", formField("model", "images/m")+formField("prompt", "hi")+formFile("image", "image/png", "\x89PNG\r\n\x1a\n")+field+"--b--"
+		call.Header.Set("Content-Type", editForm)
+		if a := g.Call(call); a.Status != http.StatusForbidden || a.JSON().At("error.param").Text() != "svg.model" {
+			t.Errorf("%s of a form: %d %s", name, a.Status, a.Body)
+		}
 	}
 	secondModelsOfDirectCallers(t, g)
 
