@@ -129,7 +129,7 @@ func edits(t *testing.T) {
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
-		g := harness.New(t, harness.Config{MaxBodyBytes: 1 << 20})
+		g := harness.New(t, harness.Config{MaxBodyBytes: 64 << 10})
 		asks := []string{formField("model", "images/m"), formField("prompt", "a fox")}
 		for param, body := range map[string]string{
 			"image": form(append(asks, mask)...), "image[0]": form(append(asks, formFile("image", "image/jpeg", png))...), "n": form(append(asks, image, formField("n", "0"))...),
@@ -141,7 +141,8 @@ func edits(t *testing.T) {
 		}
 		native(t, harness.Images, edit(g, "multipart/form-data", form(append(asks, image)...)), 400)
 		native(t, harness.Images, edit(g, editForm, form(append(asks, image)...)[:200]), 400)
-		native(t, harness.Images, edit(g, editForm, form(append(asks, formFile("image", "image/png", png+strings.Repeat("a", 1<<20)))...)), 413)
+		// net/http reads what is left of a body of this length, so that the connection is not reset under the answer.
+		native(t, harness.Images, edit(g, editForm, form(append(asks, formFile("image", "image/png", png+strings.Repeat("a", 64<<10)))...)), 413)
 		for key, status := range map[string]int{"": 401, "wrong": 401, "messages": 403} {
 			header := http.Header{"Content-Type": {editForm}}
 			if key != "" {
