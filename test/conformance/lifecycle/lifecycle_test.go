@@ -107,8 +107,8 @@ func TestFirstStart(t *testing.T) {
 		}
 		worked++
 	}
-	if worked != 5 || !strings.Contains(first.welcome, "grpcurl -plaintext") {
-		t.Errorf("%d of the five lines were printed:\n%s", worked, first.welcome)
+	if worked != 6 || !strings.Contains(first.welcome, "grpcurl -plaintext") {
+		t.Errorf("%d of the six lines were printed:\n%s", worked, first.welcome)
 	}
 	first.stop(t)
 	second := start(t, data)
@@ -177,8 +177,8 @@ func TestFirstKeysInAFile(t *testing.T) {
 		}
 		worked++
 	}
-	if worked != 5 {
-		t.Errorf("%d of the five lines were printed:\n%s", worked, first.welcome)
+	if worked != 6 {
+		t.Errorf("%d of the six lines were printed:\n%s", worked, first.welcome)
 	}
 	first.stop(t)
 	second := start(t, data)
@@ -205,7 +205,7 @@ func TestFirstStartWithConfiguration(t *testing.T) {
 		not    []string
 	}{
 		"names": {"routes: [{model: house-text, targets: [{upstream: sandbox, model: sandbox-text}]}, {model: house-pictures, targets: [{upstream: sandbox, model: sandbox-image}]}]\n",
-			nil, 5, []string{`"model":"house-text"`, `"model":"house-pictures"`, "gwk_"}, []string{"sandbox"}},
+			nil, 6, []string{`"model":"house-text"`, `"model":"house-pictures"`, "gwk_"}, []string{"sandbox"}},
 		"one protocol": {"upstreams: {u: {kind: chat, base_url: 'http://127.0.0.1:1/v1'}}\nroutes: [{model: only-chat, protocols: [chat], targets: [{upstream: u}]}]\n",
 			nil, 0, []string{"/v1/chat/completions", "only-chat", "gwk_"}, []string{"sandbox", "/v1/messages", "/v1/images", "grpcurl"}},
 		"globs": {"upstreams: {u: {kind: chat, base_url: 'http://127.0.0.1:1/v1'}}\nroutes: [{model: '*', targets: [{upstream: u}]}]\n",
