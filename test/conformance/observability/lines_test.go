@@ -2,12 +2,16 @@ package observability
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/genway/genway/test/conformance/server"
 	"github.com/genway/genway/test/conformance/vendors"
@@ -82,6 +86,36 @@ func fieldsOf(t *testing.T, side string) map[string]bool {
 	return fields
 }
 
+// openSocket has a request of a WebSocket answered, and waits for its line.
+func openSocket(t *testing.T, r *rig) {
+	t.Helper()
+	conn, resp, err := websocket.Dial(t.Context(), r.URL()+"/v1/responses", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + r.Keys["chat"]}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body != nil {
+		defer resp.Body.Close()
+	}
+	defer func() { _ = conn.CloseNow() }()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"response.create","model":"missing","input":"hi"}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, message, err := conn.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
+		if slices.ContainsFunc(lines(r.Edge), func(line map[string]any) bool { return line["msg"] == "request" && line["socket"] != nil }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no line of a request of a WebSocket, which was answered %s", message)
+		}
+	}
+}
+
 // Each field of the two lines is documented, and each documented field comes of a request
 // that it is about.
 func documentedFields(t *testing.T, on bases) {
@@ -93,6 +127,7 @@ func documentedFields(t *testing.T, on bases) {
 			awaitLine(t, r.Edge, "request", id)
 			awaitLine(t, r.Core, "call", id)
 		}
+		openSocket(t, r)
 		// Fields of rare requests: a grave failure of our own, an answer whose usage cannot be true, one that lost members,
 		// an id of the caller's own.
 		rare := map[string]bool{"cause": true, "usage_source": true, "rejected_input_tokens": true, "rejected_output_tokens": true, "losses": true, "client_request_id": true}
