@@ -1,7 +1,6 @@
 package member
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,17 +53,4 @@ func Valid(value []byte) bool {
 		return true
 	}
 	return jsontext.Value(value).IsValid(jsontext.AllowInvalidUTF8(true))
-}
-
-// OneLine takes the line breaks out of JSON that came with them: they would end the data of a server-sent event. What is no
-// JSON stays as it is.
-func OneLine(data []byte) []byte {
-	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
-		return data
-	}
-	compact := append(jsontext.Value{}, data...)
-	if compact.Compact(jsontext.AllowInvalidUTF8(true)) != nil {
-		return data
-	}
-	return compact
 }

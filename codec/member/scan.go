@@ -7,6 +7,8 @@ import (
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The scanner here checks JSON (RFC 8259) at the speed of a copy, for bodies that are
@@ -500,4 +502,17 @@ func hex(digits []byte) rune {
 		n = n<<4 | rune(c)
 	}
 	return n
+}
+
+// OneLine takes the line breaks out of JSON that came with them: they would end the data of a server-sent event. What is no
+// JSON stays as it is.
+func OneLine(data []byte) []byte {
+	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
+		return data
+	}
+	compact := append(jsontext.Value{}, data...)
+	if compact.Compact(jsontext.AllowInvalidUTF8(true)) != nil {
+		return data
+	}
+	return compact
 }

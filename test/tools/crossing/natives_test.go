@@ -87,7 +87,7 @@ func TestNativeMembersAreKnown(t *testing.T) {
 				nativesIn(req.ProtoReflect(), "", func(path string) { found[strings.Replace(path, "tool_result.parts.", "", 1)] = string(text) })
 			}
 		}
-		if len(found) == 0 {
+		if len(found) == 0 && column.Codec != "interactions" { // whose types in the Go SDK are unions, which samplesOf does not make
 			t.Errorf("%s: no SDK has a member that the contract lacks", column.Codec)
 		}
 		for _, n := range column.Natives {
