@@ -34,10 +34,12 @@ var interactionsProtocol = Protocol{
 	Models: &Models{
 		Named:   `tools[].rag_store_config.rag_retrieval_config.ranking.model_name tools[].rag_store_config.rag_retrieval_config.ranking.rank_service.model_name`,
 		Chosen:  `agent agent_config`,
-		Schemas: `response_format response_format.schema response_format[].schema tools[].parameters`,
+		Schemas: `response_format response_format[] response_format.schema response_format[].schema tools[].parameters`,
 		Own: `
-			labels webhook_config.user_metadata environment.env tools[].headers
-			input[].arguments input[].result input[].content[].result input[].content[].annotations[].custom_metadata`,
+			labels webhook_config.user_metadata environment.env environment.network.allowlist[].transform tools[].headers
+			input[].arguments input[].result input[].error.details input[].content[].result
+			input.annotations[].custom_metadata input[].annotations[].custom_metadata
+			input[].content[].annotations[].custom_metadata input[].summary[].annotations[].custom_metadata`,
 	},
 	Codec: interactions.Codec{},
 	Conversation: Conversation{

@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	openairesponses "github.com/openai/openai-go/v3/responses"
 	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/interactions"
 )
 
 // requestBodies are the SDKs' types of all bodies that a caller of a protocol sends.
@@ -28,6 +29,7 @@ var requestBodies = map[string][]reflect.Type{
 		reflect.TypeFor[anthropic.BetaMessageNewParams](), reflect.TypeFor[anthropic.BetaMessageCountTokensParams](),
 	},
 	"generatecontent": {reflect.TypeFor[generateContentParams]()},
+	"interactions":    {reflect.TypeFor[interactions.CreateModelInteraction]()},
 	"images":          {reflect.TypeFor[openai.ImageGenerateParams]()},
 }
 
@@ -74,6 +76,7 @@ func TestModelsAreDeclared(t *testing.T) {
 var vendors = map[string]bool{
 	"tool_choice.tools[]": true, "tool_choice.allowed_tools.tools[]": true, "messages[].content[].trigger": true,
 	"tools[].exaAiSearch.customConfigs": true, "tools[].parallelAiSearch.customConfigs": true,
+	"tools[].exa_ai_search_config.custom_config": true, "tools[].parallel_ai_search_config.custom_config": true,
 }
 
 func own(p *table.Protocol, path string) bool {

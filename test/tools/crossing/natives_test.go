@@ -13,9 +13,11 @@ import (
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	table "github.com/genway/genway/protocol"
 	"github.com/openai/openai-go/v3"
 	openairesponses "github.com/openai/openai-go/v3/responses"
 	"google.golang.org/genai"
+	"google.golang.org/genai/interactions/models/interactions"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -51,6 +53,10 @@ var unlisted = map[string]string{
 	"messages output_config":                               "what the translator does not know of it; it has no default",
 	"messages messages.output_config":                      "the translator folds what it knows of a turn's settings into the request's",
 	"messages messages.parts.toolset_name":                 "it says which tools a call is one of; it has no default",
+	"interactions messages.parts.summary":                  "a part of a summary that is no text; it has no default",
+	"interactions messages.parts.name":                     "the name of a video; it has no default",
+	"interactions messages.parts.step.error":               "why a step of the model failed; it has no default",
+	"interactions thinking.thinking_summaries":             unknownWord,
 	"generatecontent audio_output.languageCode":            ownVoice,
 	"generatecontent audio_output.voiceConfig":             ownVoice,
 	"generatecontent audio_output.multiSpeakerVoiceConfig": ownVoice,
@@ -87,7 +93,7 @@ func TestNativeMembersAreKnown(t *testing.T) {
 				nativesIn(req.ProtoReflect(), "", func(path string) { found[strings.Replace(path, "tool_result.parts.", "", 1)] = string(text) })
 			}
 		}
-		if len(found) == 0 && column.Codec != "interactions" { // whose types in the Go SDK are unions, which samplesOf does not make
+		if len(found) == 0 {
 			t.Errorf("%s: no SDK has a member that the contract lacks", column.Codec)
 		}
 		for _, n := range column.Natives {
@@ -113,7 +119,7 @@ func decoded(kind string, body []byte) (proto.Message, error) {
 		}
 		return req.GenerateImageRequest, nil
 	}
-	req, err := protocols[kind].codec.DecodeRequest(body)
+	req, err := table.ByKind(kind).Codec.DecodeRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +169,15 @@ var needed = map[reflect.Type]map[string]any{
 	reflect.TypeFor[openairesponses.ResponseInputItemFunctionCallOutputParam](): {"call_id": "c"},
 	reflect.TypeFor[generateContentParams]():                                    {"contents": []any{map[string]any{"parts": []any{map[string]any{"text": "x"}}}}},
 	reflect.TypeFor[genai.Content]():                                            {"role": "user", "parts": []any{map[string]any{"text": "x"}}},
+	reflect.TypeFor[interactions.Function]():                                    {"name": "f"},
+	reflect.TypeFor[interactions.ThoughtStep]():                                 {"signature": "YQ=="},
+	reflect.TypeFor[interactions.UserInputStep]():                               {"content": []any{map[string]any{"type": "text", "text": "x"}}},
+	reflect.TypeFor[interactions.ModelOutputStep]():                             {"content": []any{map[string]any{"type": "text", "text": "x"}}},
+	reflect.TypeFor[interactions.AudioContent]():                                {"data": "YQ==", "mime_type": "audio/wav"},
+	reflect.TypeFor[interactions.ImageContent]():                                {"data": "YQ==", "mime_type": "image/png"},
+	reflect.TypeFor[interactions.VideoContent]():                                {"data": "YQ==", "mime_type": "video/mp4"},
+	reflect.TypeFor[interactions.DocumentContent]():                             {"data": "YQ==", "mime_type": "application/pdf"},
+	reflect.TypeFor[interactions.CreateModelInteraction]():                      {"input": "x"},
 	reflect.TypeFor[genai.FunctionCall]():                                       {"name": "f"},
 	reflect.TypeFor[genai.FunctionResponse]():                                   {"name": "f"},
 	reflect.TypeFor[genai.FunctionDeclaration]():                                {"name": "f"},
@@ -176,8 +191,12 @@ var needed = map[reflect.Type]map[string]any{
 
 // alone are members that exclude the others of their type.
 var alone = map[reflect.Type][]string{
-	reflect.TypeFor[genai.Part]():                 {"functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"},
-	reflect.TypeFor[genai.FunctionResponsePart](): {"fileData"},
+	reflect.TypeFor[interactions.AudioContent]():    {"uri"},
+	reflect.TypeFor[interactions.ImageContent]():    {"uri"},
+	reflect.TypeFor[interactions.VideoContent]():    {"uri"},
+	reflect.TypeFor[interactions.DocumentContent](): {"uri"},
+	reflect.TypeFor[genai.Part]():                   {"functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"},
+	reflect.TypeFor[genai.FunctionResponsePart]():   {"fileData"},
 }
 
 // samplesOf returns values of a type, which together have each of its members. Name is the member that has the type.
@@ -217,6 +236,22 @@ func samplesOf(t reflect.Type, name string, open ...reflect.Type) []any {
 	}
 }
 
+// isRequired reports whether a member is in each value of a type: as the tag api says or, of the types of Interactions, the
+// lack of omitzero.
+func isRequired(t reflect.Type, field reflect.StructField) bool {
+	_, single := constantOf(field.Type)
+	return single || strings.Contains(field.Tag.Get("api"), "required") ||
+		strings.Contains(t.PkgPath(), "genai/interactions") && !strings.Contains(field.Tag.Get("json"), "omitzero")
+}
+
+// samplesOfField returns values of a member. The tag const has its only one.
+func samplesOfField(field reflect.StructField, name string, open []reflect.Type) []any {
+	if only, ok := field.Tag.Lookup("const"); ok {
+		return []any{only}
+	}
+	return samplesOf(field.Type, name, open...)
+}
+
 func samplesOfStruct(t reflect.Type, name string, open []reflect.Type) []any {
 	switch {
 	case slices.Contains(open, t):
@@ -239,19 +274,20 @@ func samplesOfStruct(t reflect.Type, name string, open []reflect.Type) []any {
 	maps.Copy(least, needed[t])
 	members := membersOf(t)
 	for name, field := range members {
-		_, single := constantOf(field.Type)
-		if _, has := least[name]; !has && (single || strings.Contains(field.Tag.Get("api"), "required")) {
-			if samples := samplesOf(field.Type, name, open...); len(samples) > 0 {
+		if _, has := least[name]; !has && isRequired(t, field) {
+			if samples := samplesOfField(field, name, open); len(samples) > 0 {
 				least[name] = samples[0]
 			}
 		}
 	}
 	all = append(all, least)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		for _, sample := range samplesOf(members[name].Type, name, open...) {
+		for _, sample := range samplesOfField(members[name], name, open) {
 			with := map[string]any{}
-			if !slices.Contains(alone[t], name) {
-				maps.Copy(with, least)
+			for other, value := range least {
+				if _, only := members[other].Tag.Lookup("const"); only || !slices.Contains(alone[t], name) {
+					with[other] = value
+				}
 			}
 			with[name] = sample
 			all = append(all, with)

@@ -199,7 +199,7 @@ func (f fitter) union(variants []reflect.Type, v any, path string) []misfit {
 func variantsOf(t reflect.Type) []reflect.Type {
 	var all []reflect.Type
 	for field := range t.Fields() {
-		if strings.HasPrefix(field.Name, "Of") && strings.HasPrefix(field.Tag.Get("json"), ",") {
+		if strings.HasPrefix(field.Name, "Of") && strings.HasPrefix(field.Tag.Get("json"), ",") || field.Tag.Get("union") == "member" {
 			all = append(all, field.Type)
 		}
 	}
