@@ -51,7 +51,7 @@ func showOverview(c *call) error {
 	if err != nil {
 		return err
 	}
-	before, err := c.totalled(q.other, q.since, adminv1.Dimension_DIMENSION_DAY)
+	before, err := c.totalled(q.other, q.other.Add(q.until.Sub(q.since)), adminv1.Dimension_DIMENSION_DAY)
 	if err != nil {
 		return err
 	}

@@ -28,20 +28,20 @@ type steps struct {
 	firstEvents *adminv1.FirstEvents
 }
 
-// steps asks for the steps of a period. They have parts unless the rows are times, or of keys: those may be more than a
-// report has rows for, as other dimensions in rare cases are, too.
+// steps asks for the steps of a period. They have no parts where the rows are times, nor by keys, which are too many for a
+// report by steps; nor where another dimension has as many values.
 func (c *call) steps(q usageQuery) (steps, error) {
 	s := steps{title: usageBy[q.by].title, unit: "day", since: q.since}
 	every, layout := day, time.DateOnly
 	if q.step() == adminv1.Dimension_DIMENSION_HOUR {
 		s.unit, every, layout = "hour", time.Hour, hourLayout
 	}
-	var report *adminv1.GetUsageResponse
-	err := status.Error(codes.InvalidArgument, "no parts")
+	by := []adminv1.Dimension{q.step()}
 	if !q.timed() && q.dimension() != adminv1.Dimension_DIMENSION_KEY {
-		report, err = c.totalled(q.since, q.until, q.step(), q.dimension())
+		by = append(by, q.dimension())
 	}
-	if status.Code(err) == codes.InvalidArgument {
+	report, err := c.totalled(q.since, q.until, by...)
+	if len(by) > 1 && status.Code(err) == codes.InvalidArgument { // more rows than a report may have
 		report, err = c.totalled(q.since, q.until, q.step())
 	}
 	if err != nil {

@@ -342,8 +342,8 @@ func Bare(req *genwayv1.GenerateImageRequest) *genwayv1.GenerateImageRequest {
 	return out
 }
 
-// Complete sets what Bare has left out, from the body that came with the request. The images of a request without one are
-// checked, as DecodeEdit checks those of a body.
+// Complete sets what Bare has left out, from the body that came with the request. A request without a body has its images
+// checked by the rules of DecodeEdit.
 func Complete(req *genwayv1.GenerateImageRequest) error {
 	body := req.GetWire().GetJson()
 	switch {

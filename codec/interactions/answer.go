@@ -157,7 +157,7 @@ func (w *interaction) end(parts []*genwayv1.Part) *genwayv1.CandidateEnd {
 // ending is how an answer ends on the wire.
 type ending struct {
 	status string
-	// code and message are those of an error beside a status that does not say it all.
+	// code and message make the answer's error; empty where the status says all.
 	code, message string
 }
 

@@ -116,8 +116,7 @@ func (w *request) messages(req *genwayv1.GenerateTextRequest) error {
 // turns gathers messages.
 type turns struct {
 	messages []*genwayv1.Message
-	// loose reports that the last message is of contents that are in no step, and model that it is of the model's steps:
-	// more of them belong to it.
+	// The next content outside a step joins the last message if loose is set, and the next step of the model if model is.
 	loose, model bool
 }
 

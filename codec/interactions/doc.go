@@ -1,7 +1,6 @@
 // Package interactions is the codec of Google's Interactions (POST /v1beta/interactions): steps in, steps out. The
-// authority for its members is the vendor's npm package, @google/genai (types of the namespace interactions); what clients send and
-// get beside them is that of @ai-sdk/google (src/interactions): the signature of a function_call, and function results
-// within a user_input.
+// authority for its members is the vendor's npm package, @google/genai (types of the namespace interactions). Two members are
+// from @ai-sdk/google (src/interactions): the signature of a function_call, and function results within a user_input.
 //
 // One part of the contract is one step, but for the content of a user's turn, which is one step together.
 //

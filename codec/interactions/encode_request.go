@@ -241,7 +241,7 @@ func (w *writer) user(m *genwayv1.Message, path string) (steps int) {
 	w.Begin()
 	w.Str("type", userInput)
 	w.List("content")
-	if len(rest) == 0 { // the user has said nothing
+	if len(rest) == 0 { // a step needs content
 		w.Begin()
 		w.Str("type", "text")
 		w.Str("text", "")

@@ -32,8 +32,8 @@ type streamDecoder struct {
 	open  *openStep
 	// called is the step of a call that has ended, while its part is open.
 	called *openStep
-	// later are events of steps that began while another was still open: steps are told apart by their index and
-	// may interleave, canonical parts do not.
+	// later holds the events of steps that begin while another is open. Steps may interleave, since each event has the
+	// index of its step; canonical parts follow one another.
 	later []*event
 	calls bool
 	// last is the event that was read last.

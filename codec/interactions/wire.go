@@ -245,7 +245,7 @@ type reported struct {
 	Extra   jsontext.Value `json:",embed"`
 }
 
-// usage counts tokens: total_output_tokens without thoughts, total_input_tokens with cached tokens and without those of
+// usage counts tokens. total_output_tokens excludes thoughts; total_input_tokens includes cached tokens and excludes those of
 // the vendor's own tools.
 //
 //wire:read

@@ -33,7 +33,7 @@ func Foreground(request []byte) ([]byte, error) {
 	return member.Patch(request, member.Member{Name: memberBackground})
 }
 
-// InBackground reports whether the body of a response is that of one in the background.
+// InBackground reports whether the response was created with background: true.
 func InBackground(body []byte) bool {
 	return jsontext.Value(member.Value(body, memberBackground)).Kind() == 't'
 }
