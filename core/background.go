@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/items"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
@@ -212,7 +213,7 @@ func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1
 	}
 	id := items.ResponseID{KeyID: by.Caller.KeyID, ID: s.config.NewID(responses.PrefixStored)}
 	one := &run{ResponseID: id, bytes: len(req.GetWire().GetJson())}
-	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	lasting, cancel := context.WithCancelCause(arena.Without(context.WithoutCancel(ctx)))
 	one.cancel = cancel
 	if err := s.runs.begin(one); err != nil {
 		cancel(nil)
@@ -380,37 +381,42 @@ func (c *conversation) withoutWire(req *deferred.Request) (*deferred.Request, er
 	return deferred.New(message), nil
 }
 
-// current returns the body of a stored response as it is now: one in the background may have been cancelled, or its core may
+// current returns the body of a stored response as it is now, and what it has lost: one in the background may have been cancelled, or its core may
 // have ended.
-func (s *Service) current(ctx context.Context, id items.ResponseID) ([]byte, error) {
-	body, err := s.config.Items.Response(ctx, id.KeyID, id.ID)
+func (s *Service) current(ctx context.Context, id items.ResponseID) (body []byte, lost []string, err error) {
+	body, turn, err := s.config.Items.Response(ctx, id.KeyID, id.ID)
 	if err != nil || !responses.InBackground(body) {
-		return body, err
+		return body, nil, err
 	}
 	state, err := s.config.Items.State(ctx, id)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case state.Cancelled:
-		return responses.Cancelled(body)
+		body, err = responses.Cancelled(body)
+		return body, nil, err
 	case responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS || s.runs.has(id):
-		return body, nil
+		return body, turn.Lost, nil
 	}
 	if alive, err := s.config.Ledger.AliveElsewhere(ctx, state.Process); err != nil || alive {
-		return body, err
+		return body, nil, err
 	}
 	// It may have ended since its body was read.
-	if body, err = s.config.Items.Response(ctx, id.KeyID, id.ID); err != nil || responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS {
-		return body, err
+	if body, turn, err = s.config.Items.Response(ctx, id.KeyID, id.ID); err != nil {
+		return nil, nil, err
 	}
-	return responses.Failed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
+	if responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS {
+		return body, turn.Lost, nil
+	}
+	body, err = responses.Failed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
+	return body, nil, err
 }
 
 // CancelResponse ends a response in the background that the caller's key has made.
 func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelResponseRequest) (resp *genwayv1.CancelResponseResponse, err error) {
 	err = s.stored(ctx, "CancelResponse", req.GetId(), func(ctx context.Context, keyID string) error {
 		id := items.ResponseID{KeyID: keyID, ID: req.GetId()}
-		body, err := s.current(ctx, id)
+		body, _, err := s.current(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -170,6 +171,8 @@ type keeper struct {
 	recorder *responses.Recorder
 	// id is the identifier of the response; empty if it is not stored.
 	id string
+	// lost are the members of Turn.Lost.
+	lost []string
 }
 
 // keeper returns the keeper of an answer: nil unless the caller speaks the responses protocol through an edge, and has not asked
@@ -218,10 +221,28 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 	}
 	shown := codec.Shared(resp)
 	shown.Usage = codec.ShownUsage(resp.GetUsage())
+	var losses codec.Losses
+	to := k.answerTo()
+	to.Losses = &losses
 	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
-	if body, err := (responses.Codec{}).EncodeResponse(shown, k.answerTo()); err == nil {
+	if body, err := (responses.Codec{}).EncodeResponse(shown, to); err == nil {
+		if k.conversation.id != "" { // nobody is told of them now
+			k.lost = k.named(append(resp.GetLosses(), losses.List()...))
+		}
 		k.keep(body)
 	}
+}
+
+// named returns lost members by the caller's names, each once.
+func (k *keeper) named(losses []*genwayv1.Loss) (lost []string) {
+	asked := k.asked.Head()
+	names := protocol.Of(k.held.record.Caller.Protocol).Names(asked.GetWire().GetJson(), asked)
+	for _, l := range losses {
+		if name := names.Member(l.GetMember()); !slices.Contains(lost, name) {
+			lost = append(lost, name)
+		}
+	}
+	return lost
 }
 
 // keep keeps what the body of the response has.
@@ -232,6 +253,7 @@ func (k *keeper) keep(body []byte) {
 		return
 	}
 	turn := responses.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
+	turn.Lost = k.lost
 	k.tooLarge = !keeper.KeepResponse(k.held.entry, key, k.id, turn, body)
 }
 
@@ -289,11 +311,14 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 // GetResponse returns a response that is stored for the caller's key.
 func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequest) (resp *genwayv1.GetResponseResponse, err error) {
 	err = s.stored(ctx, "GetResponse", req.GetId(), func(ctx context.Context, keyID string) error {
-		body, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
+		body, lost, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
 		if err != nil {
 			return err
 		}
 		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), body), Status: responses.Status(body)}
+		for _, name := range lost {
+			resp.Response.Losses = append(resp.Response.Losses, &genwayv1.Loss{Member: name, Reason: "it was lost while the response was made in the background"})
+		}
 		return nil
 	})
 	return resp, err

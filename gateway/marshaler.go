@@ -224,7 +224,8 @@ func encodeModel(_ *exchange, c codec.Codec, resp *genwayv1.GetModelResponse) ([
 	return lister.EncodeModel(resp.GetModel())
 }
 
-func encodeStored(_ *exchange, c codec.Codec, resp *genwayv1.GetResponseResponse) ([]byte, error) {
+func encodeStored(x *exchange, c codec.Codec, resp *genwayv1.GetResponseResponse) ([]byte, error) {
+	x.addLosses(resp.GetResponse().GetLosses())
 	storer, _ := c.(codec.Storer)
 	return storer.EncodeStored(resp)
 }

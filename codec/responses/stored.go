@@ -83,6 +83,8 @@ type Turn struct {
 	// Before are the identifiers of the responses that the conversation had before, the latest first: at most MaxBefore,
 	// the last of which has those before it.
 	Before []string
+	// Lost are the members that the response in the background has lost on its way, by the caller's names.
+	Lost []string
 }
 
 // MaxBefore bounds Turn.Before: a conversation is read in as many steps as it has turns, divided by MaxBefore, and a turn
@@ -143,6 +145,13 @@ func (t *Turn) Encode() []byte {
 		w.String(id)
 	}
 	w.EndList()
+	if len(t.Lost) > 0 {
+		w.List("lost")
+		for _, name := range t.Lost {
+			w.String(name)
+		}
+		w.EndList()
+	}
 	w.Raw("input", t.Input)
 	if t.Output != nil {
 		w.Raw("output", t.Output)
@@ -156,6 +165,9 @@ func ParseTurn(stored []byte) *Turn {
 	t := &Turn{Input: member.Value(stored, "input"), Output: member.Value(stored, "output")}
 	for _, id := range member.Elements(member.Value(stored, "before")) {
 		t.Before = append(t.Before, unquote(id))
+	}
+	for _, name := range member.Elements(member.Value(stored, "lost")) {
+		t.Lost = append(t.Lost, unquote(name))
 	}
 	return t
 }

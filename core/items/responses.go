@@ -73,13 +73,16 @@ func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*responses.Turn, e
 	return responses.ParseTurn(found[id]), nil
 }
 
-// Response returns the body of a response, as it was kept. The error is a *NotFoundError where it is not kept for the key.
-func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, error) {
+// Response returns the body of a response, as it was kept, and its turn. The error is a *NotFoundError where it is not kept for
+// the key.
+func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, *responses.Turn, error) {
 	found, err := k.find(ctx, keyID, id, frameID(id))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return responses.Body(found[frameID(id)], responses.ParseTurn(found[id]))
+	turn := responses.ParseTurn(found[id])
+	body, err := responses.Body(found[frameID(id)], turn)
+	return body, turn, err
 }
 
 // find returns items all of which are kept.

@@ -50,11 +50,11 @@ func TestResponsesAreKept(t *testing.T) {
 		synctest.Wait()
 		rows := maps.Clone(shared.rows)
 		for _, k := range []*items.Keeper{one, other} {
-			if got, err := k.Response(t.Context(), "key_1", storedID(1)); err != nil || !bytes.Equal(got, body(1)) {
+			if got, _, err := k.Response(t.Context(), "key_1", storedID(1)); err != nil || !bytes.Equal(got, body(1)) {
 				t.Errorf("%s, %v", got, err)
 			}
 			for _, c := range [][2]string{{"key_2", storedID(1)}, {"", storedID(1)}, {"key_1", storedID(2)}, {"key_1", ""}, {"key_1", storedID(1) + "/frame"}, {"key_1", "msg_1"}} {
-				_, err := k.Response(t.Context(), c[0], c[1])
+				_, _, err := k.Response(t.Context(), c[0], c[1])
 				unknown(t, err)
 				_, err = k.Turn(t.Context(), c[0], c[1])
 				unknown(t, err)
@@ -72,7 +72,7 @@ func TestResponsesAreKept(t *testing.T) {
 			}
 		}
 		for _, k := range []*items.Keeper{one, other} {
-			_, err := k.Response(t.Context(), "key_1", storedID(1))
+			_, _, err := k.Response(t.Context(), "key_1", storedID(1))
 			unknown(t, err)
 			unknown(t, k.DeleteResponse(t.Context(), "key_1", storedID(1)))
 			finds(t, k, "key_1", "msg_1", nil)
@@ -84,7 +84,7 @@ func TestResponsesAreKept(t *testing.T) {
 		}
 		keepResponse(one, "key_1", 3, nil)
 		time.Sleep(61 * time.Minute) //nolint:forbidigo // of the bubble
-		_, err := other.Response(t.Context(), "key_1", storedID(3))
+		_, _, err := other.Response(t.Context(), "key_1", storedID(3))
 		unknown(t, err)
 		time.Sleep(26 * time.Hour) //nolint:forbidigo // of the bubble
 		synctest.Wait()
@@ -163,7 +163,7 @@ func TestBoundsOfResponses(t *testing.T) {
 			return turn
 		}
 		large(1, 9<<20, nil)
-		_, err := k.Response(t.Context(), "key_1", storedID(1))
+		_, _, err := k.Response(t.Context(), "key_1", storedID(1))
 		unknown(t, err)
 		var before []string
 		for n := 2; n < 12; n++ {
@@ -197,14 +197,14 @@ func TestResponsesOfAFailingStore(t *testing.T) {
 		keepResponse(k, "key_1", 1, nil)
 		synctest.Wait()
 		shared.failing(errors.New("away"))
-		_, err := k.Response(t.Context(), "key_1", storedID(1))
+		_, _, err := k.Response(t.Context(), "key_1", storedID(1))
 		for _, err := range []error{err, k.DeleteResponse(t.Context(), "key_1", storedID(1))} {
 			if _, missing := errors.AsType[*items.NotFoundError](err); err == nil || missing {
 				t.Errorf("%v", err)
 			}
 		}
 		shared.failing(nil)
-		if got, err := k.Response(t.Context(), "key_1", storedID(1)); err != nil || !bytes.Equal(got, body(1)) {
+		if got, _, err := k.Response(t.Context(), "key_1", storedID(1)); err != nil || !bytes.Equal(got, body(1)) {
 			t.Errorf("%s, %v", got, err)
 		}
 	})

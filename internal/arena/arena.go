@@ -122,6 +122,10 @@ type key struct{}
 // With returns a context whose calls use the arena.
 func With(ctx context.Context, a *Arena) context.Context { return context.WithValue(ctx, key{}, a) }
 
+// Without returns the context of work that goes on after the call: it uses neither the arena of the call nor its body, whose
+// memory other calls have by then.
+func Without(ctx context.Context) context.Context { return WithBody(With(ctx, nil), nil) }
+
 // Of returns the arena of a context; nil when it has none.
 func Of(ctx context.Context) *Arena {
 	a, _ := ctx.Value(key{}).(*Arena)

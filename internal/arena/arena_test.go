@@ -114,6 +114,14 @@ func TestArenaOfContext(t *testing.T) {
 }
 
 // What is given back is used again.
+// Work that goes on after a call uses none of its memory.
+func TestWithout(t *testing.T) {
+	ctx := Without(WithBody(With(t.Context(), new(Arena)), NewBody()))
+	if Of(ctx) != nil || BodyOf(ctx) != nil {
+		t.Error("the context has memory of the call")
+	}
+}
+
 func BenchmarkMake(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

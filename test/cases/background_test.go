@@ -16,6 +16,10 @@ import (
 	accounting "github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -113,11 +117,67 @@ func inBackground(t *testing.T) {
 	for _, upstream := range harness.Texts() {
 		t.Run(string(upstream), func(t *testing.T) { backgroundOver(t, upstream) })
 	}
+	t.Run("lost", backgroundLoses)
+	t.Run("memory", backgroundMemory)
 	t.Run("failed", backgroundFails)
 	t.Run("cancelled", backgroundCancelled)
 	t.Run("bounded", backgroundBounded)
 	t.Run("shut down", backgroundShutDown)
 	t.Run("refused", backgroundRefused)
+}
+
+// What a response in the background loses is named where it is fetched, at each core, in the words of an answer that is waited for.
+func backgroundLoses(t *testing.T) {
+	db := opened(t)
+	first, _ := accounted(t, db, nil)
+	second, _ := accounted(t, db, nil)
+	const members = `,"max_tool_calls":3,"seed":1,"input":[{"role":"user","content":"q"},{"type":"message","role":"user","content":"the question","phase":"x"}]`
+	for _, upstream := range harness.Texts() {
+		for range 2 {
+			first.Upstream(upstream).Answer(answers.Text("fine").Answer(upstream, false))
+		}
+		waited := first.Post(harness.Responses, string(upstream)+"/m", `{"unknown_setting":1`+members+`}`)
+		queued := first.Post(harness.Responses, string(upstream)+"/m", `{"background":true,"unknown_setting":1`+members+`}`)
+		if waited.Status != http.StatusOK || queued.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s, %d %s", upstream, waited.Status, waited.Body, queued.Status, queued.Body)
+		}
+		for _, g := range []*harness.Gateway{first, second} {
+			a := until(t, g, queued.JSON().At("id").Text(), "completed")
+			if got, want := a.Header.Get("X-Genway-Lost"), waited.Header.Get("X-Genway-Lost"); got != want || upstream == harness.Messages && want == "" {
+				t.Errorf("%s: %q is named as lost, want %q", upstream, got, want)
+			}
+		}
+	}
+}
+
+// memorySeen tells of each call whether it may use memory that is used again when the caller has its answer.
+type memorySeen struct {
+	upstream.Upstream
+
+	seen chan bool
+}
+
+func (m memorySeen) GenerateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	m.seen <- arena.Of(ctx) != nil || arena.BodyOf(ctx) != nil
+	return m.Upstream.GenerateText(ctx, req)
+}
+
+// The answer of a response in the background is read into memory of its own: that of the call by which it began is another
+// caller's by then.
+func backgroundMemory(t *testing.T) {
+	db, seen := opened(t), make(chan bool, 1)
+	keeper := items.New(items.Config{Store: db.Items(), Keep: time.Hour})
+	t.Cleanup(keeper.Close)
+	g := harness.New(t, harness.Config{Items: keeper, Background: 1, Wrap: func(u upstream.Upstream) upstream.Upstream { return memorySeen{u, seen} }})
+	for _, background := range []bool{false, true} {
+		g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, false))
+		if a := g.Post(harness.Responses, "chat/m", fmt.Sprintf(`{"background":%t,"input":"the question"}`, background)); a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		if <-seen == background {
+			t.Errorf("background %t: the call has memory of its caller's: %t", background, background)
+		}
+	}
 }
 
 func backgroundOver(t *testing.T, upstream harness.Protocol) {
@@ -171,6 +231,9 @@ func backgroundOver(t *testing.T, upstream harness.Protocol) {
 	}
 	if a := about(second, http.MethodDelete, id); a.Status != http.StatusOK {
 		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	// A core answers from its memory until it has noticed that the store has the response.
+	for deadline := time.Now().Add(20 * time.Second); about(first, http.MethodGet, id).Status != http.StatusNotFound && time.Now().Before(deadline); {
 	}
 	missing(t, first, id)
 	native(t, harness.Responses, about(first, http.MethodPost, id+"/cancel"), 404)
