@@ -9,8 +9,9 @@ import (
 // Bounds of callers that have shown no key. The methods that need none, health and
 // reflection, have messages of less than a kilobyte.
 const (
-	keylessMessage = 4 << 20
-	keylessMemory  = 16 << 20
+	keylessMessage  = 128 << 10
+	keylessMessages = 4 << 20  // together
+	keylessAnswers  = 16 << 20 // together
 	// keylessCalls are those that one connection may have open, and one address over all
 	// of its connections keylessCallsOfAddress.
 	keylessCalls          = 250
@@ -74,7 +75,7 @@ func (i *Intake) sharesOf(who Caller, c *connection) [4]share {
 	all := share{holder{kind: "all"}, amount{bytes: i.config.Memory, answers: half}}
 	if who.Keyless {
 		return [4]share{
-			all, {holder{kind: "keyless"}, amount{bytes: min(keylessMemory, half), answers: min(keylessMemory, half/2)}},
+			all, {holder{kind: "keyless"}, amount{bytes: min(keylessMessages, half), answers: min(keylessAnswers, half/2)}},
 			{holder{kind: "keyless of address", name: who.Address}, amount{calls: keylessCallsOfAddress, bytes: half}},
 			{holder{kind: "keyless of connection", connection: c}, amount{calls: keylessCalls, untaken: keylessUntaken}},
 		}

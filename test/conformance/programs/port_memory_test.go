@@ -51,23 +51,21 @@ func strangersMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		method  string
 		headers []string
+		size    uint32 // of each message
 		every   string // the status that every call ends with; empty where some wait
 	}{
-		"no key":                {"/genway.v1.Generation/GenerateText", nil, "16"},
-		"a wrong key":           {"/genway.v1.Generation/StreamGenerateText", []string{"authorization", "Bearer gwk_nobody"}, "16"},
-		"no key, a deadline":    {"/genway.v1.Generation/GenerateImage", []string{"grpc-timeout", "99999999H"}, "16"},
-		"health":                {"/grpc.health.v1.Health/Check", nil, ""},
-		"reflection":            {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", nil, ""},
-		"health, far too large": {"/grpc.health.v1.Health/Check", []string{"x-size", "large"}, "8"},
+		"no key":                {"/genway.v1.Generation/GenerateText", nil, 4 << 20, "16"},
+		"a wrong key":           {"/genway.v1.Generation/StreamGenerateText", []string{"authorization", "Bearer gwk_nobody"}, 4 << 20, "16"},
+		"no key, a deadline":    {"/genway.v1.Generation/GenerateImage", []string{"grpc-timeout", "99999999H"}, 4 << 20, "16"},
+		"health":                {"/grpc.health.v1.Health/Check", nil, 128 << 10, ""},
+		"reflection":            {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", nil, 128 << 10, ""},
+		"health, too large":     {"/grpc.health.v1.Health/Check", nil, 128<<10 + 1, "8"},
+		"health, far too large": {"/grpc.health.v1.Health/Check", nil, 120 << 20, "8"},
 	} {
-		size := uint32(4 << 20)
-		if len(c.headers) > 0 && c.headers[0] == "x-size" {
-			size = 120 << 20
-		}
 		for range 8 {
 			conn := dialPort(t, core.GRPC)
 			sent := make(chan int, 1)
-			go func() { sent <- conn.halfSend(c.method, c.headers, size, 40) }()
+			go func() { sent <- conn.halfSend(c.method, c.headers, c.size, 40) }()
 			want := 0
 			if c.every != "" {
 				want = 40
