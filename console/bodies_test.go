@@ -41,14 +41,17 @@ func TestBodies(t *testing.T) {
 	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", "chat_completions", "GenerateText"
 	f.scripted.captured = bodiesOf(`{"model":"m","messages":[]}`, `{ "to" : "claude" }`, `{"from":"claude"}`)
 	var asked []*adminv1.ExplainRequest
-	explained := &adminv1.ExplainResponse{UpstreamBody: []byte(`{"to":"claude"}`), MessageJson: "{}", Members: []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: "messages"}}}
+	explained := &adminv1.ExplainResponse{UpstreamBody: []byte(`{"to":"claude"}`), MessageJson: "{}", Lost: []string{"messages[0].<b>", "top_k"}, Members: []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: "messages"}}}
 	f.scripted.explain = func(req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
 		asked = append(asked, req)
 		return explained, nil
 	}
 	for name, session := range map[string]string{"an admin": f.signIn(t, f.root), "a viewer": f.signIn(t, f.viewer)} {
-		if page := f.get(t, session, "/requests/1-2"); strings.Contains(page.body, "/bodies") || !strings.Contains(page.body, "Its bodies were captured") {
+		if page := f.get(t, session, "/requests/1-2"); strings.Contains(page.body, "/bodies") || !strings.Contains(page.body, "Its bodies were captured") || !strings.Contains(page.body, "X-ray of an example") {
 			t.Errorf("%s: the request's page", name)
+		}
+		if page := f.get(t, session, "/xray?request=1-2"); !strings.Contains(page.body, "is an example of the protocol") || !strings.Contains(page.body, `href="/requests/1-2"`) {
+			t.Errorf("%s: the X-ray does not say that it is of an example", name)
 		}
 		for _, path := range []string{"/requests/1-2/bodies", "/playground?replay=1-2"} {
 			if got := f.get(t, session, path); got.code != http.StatusForbidden || strings.Contains(got.body, "messages") {
@@ -58,12 +61,12 @@ func TestBodies(t *testing.T) {
 	}
 	for name, readOnly := range map[string]bool{"an admin with the right": false, "a viewer with the right": true} {
 		session := f.reader(t, readOnly)
-		if page := f.get(t, session, "/requests/1-2"); !strings.Contains(page.body, `href="/requests/1-2/bodies"`) {
+		if page := f.get(t, session, "/requests/1-2"); !strings.Contains(page.body, `href="/requests/1-2/bodies"`) || !strings.Contains(page.body, `href="/requests/1-2/bodies#xray"`) {
 			t.Errorf("%s: the request's page has no link", name)
 		}
 		asked = nil
 		page := f.get(t, session, "/requests/1-2/bodies")
-		for _, want := range []string{"The caller’s body, chat_completions", "Call 1: what claude was sent", "&#34;failure&#34;", "Call 2: what claude answered", "is the one that the upstream was sent", `href="/playground?replay=1-2"`, `class="lost"`} {
+		for _, want := range []string{"The caller’s body, chat_completions", "Call 1: what claude was sent", "&#34;failure&#34;", "Call 2: what claude answered", "is the one that the upstream was sent", `href="/playground?replay=1-2"`, `class="lost"`, `<strong id="lost">messages[0].&lt;b&gt;, top_k</strong>`} {
 			if !strings.Contains(page.body, want) {
 				t.Errorf("%s: the bodies have no %q", name, want)
 			}

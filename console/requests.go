@@ -216,7 +216,9 @@ func showRequest(c *call) error {
 		p.Neighbours = append(p.Neighbours, rowOf(n, resp.GetKeyNames()))
 	}
 	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
-	p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}}.Encode()
+	if p.XRay = "/requests/" + r.GetId() + "/bodies#xray"; !resp.GetCaptured() || !p.Reads {
+		p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}, "request": {r.GetId()}}.Encode()
+	}
 	p.Playground = "/playground?" + url.Values{"protocol": {playLike(r)}, "model": {r.GetModel()}}.Encode()
 	c.show(http.StatusOK, "request.html", "Request "+r.GetId(), p)
 	return nil

@@ -46,6 +46,8 @@ type xrayPage struct {
 	Folded string
 	Counts []formField
 	Wrong  string
+	// Request is the id of a request of whose protocol and target an example is shown; empty for none.
+	Request string
 }
 
 // showXRay shows the form, and what a translation does to the body in it. Nothing is sent to
@@ -75,7 +77,7 @@ func showXRay(c *call) error {
 		p.Upstreams = append(p.Upstreams, choice{Value: value, Title: "any that speaks " + e.Protocol, Current: chosen == value})
 	}
 	if p.Body == "" {
-		p.Body = protocol.Body
+		p.Body, p.Request = protocol.Body, form("request")
 	}
 	if c.r.Method == http.MethodPost {
 		if err := c.explain(&p, protocol.Protocol, chosen); err != nil {

@@ -234,15 +234,9 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 }
 
 // named returns lost members by the caller's names, each once.
-func (k *keeper) named(losses []*genwayv1.Loss) (lost []string) {
+func (k *keeper) named(losses []*genwayv1.Loss) []string {
 	asked := k.asked.Head()
-	names := protocol.Of(k.held.record.Caller.Protocol).Names(asked.GetWire().GetJson(), asked)
-	for _, l := range losses {
-		if name := names.Member(l.GetMember()); !slices.Contains(lost, name) {
-			lost = append(lost, name)
-		}
-	}
-	return lost
+	return protocol.Of(k.held.record.Caller.Protocol).Names(asked.GetWire().GetJson(), asked).Lost(losses)
 }
 
 // keep keeps what the body of the response has.

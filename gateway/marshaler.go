@@ -347,14 +347,7 @@ func (x *exchange) addLosses(losses []*genwayv1.Loss) {
 // lost returns the lost members by the caller's names: each once, and none that the header
 // has named.
 func (x *exchange) lost() []string {
-	var names []string
-	for _, l := range x.losses.List() {
-		name := x.spells().Member(l.GetMember())
-		if !slices.Contains(names, name) && !slices.Contains(x.named, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(x.spells().Lost(x.losses.List()), func(name string) bool { return slices.Contains(x.named, name) })
 }
 
 // writeLosses names the lost members in the header, while headers can still be sent.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -129,6 +130,16 @@ func (p *Protocol) decoder(message proto.Message) func([]byte) (*genwayv1.Genera
 		}
 	}
 	return nil
+}
+
+// Lost returns the caller's names of lost members, each once.
+func (n *Names) Lost(losses []*genwayv1.Loss) (names []string) {
+	for _, l := range losses {
+		if name := n.Member(l.GetMember()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Member returns the caller's name of a member of the contract's request or answer. What the contract does

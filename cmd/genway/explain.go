@@ -226,7 +226,11 @@ func printXray(stdout io.Writer, x *adminv1.ExplainResponse) {
 		how = "passed through"
 	}
 	if x.GetRefusal() == nil {
-		fmt.Fprintf(stdout, "%s\n\n", how)
+		fmt.Fprintf(stdout, "%s\n", how)
+		if lost := x.GetLost(); len(lost) > 0 {
+			fmt.Fprintf(stdout, "lost: %s\n", oneLine(strings.Join(lost, ", ")))
+		}
+		fmt.Fprintln(stdout)
 	}
 	printMembers(stdout, x.GetMembers(), x.GetTruncated())
 	if len(x.GetUpstreamBody()) > 0 {

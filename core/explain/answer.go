@@ -32,6 +32,7 @@ func (p *passage) answer(ctx context.Context, body, answer []byte, stream bool) 
 	}
 	p.stream = false
 	explained, r := &adminv1.ExplainedAnswer{}, p.unary(ctx, body, answer)
+	p.lost = slices.Concat(r.carried, r.losses)
 	if r.err != nil {
 		explained.Refusal = refusal(r.err, nil)
 		return explained
@@ -55,6 +56,8 @@ type returned struct {
 	message proto.Message
 	body    []byte
 	losses  []*genwayv1.Loss
+	// carried are those of a unary answer before it is written for the caller, and of its request.
+	carried []*genwayv1.Loss
 	err     error
 	// events is the number of events that the caller gets of a stream.
 	events int
@@ -66,7 +69,7 @@ func (p *passage) unary(ctx context.Context, body, answer []byte) (r returned) {
 	if carried.err != nil {
 		return returned{err: carried.err}
 	}
-	r.message = carried.answer
+	r.message, r.carried = carried.answer, carried.losses
 	r.body, r.losses, r.err = p.encode(carried)
 	return r
 }
@@ -359,6 +362,7 @@ func (s *streams[E]) explain(ctx context.Context, p *passage, body, answer []byt
 	came := s.fold(p, body, answer)
 	explained.UpstreamEvents = int32(came.frames)
 	back := s.carry(ctx, p, body, answer, asked)
+	p.lost = slices.Concat(back.carried, back.losses)
 	explained.CallerEvents, explained.CallerBody = int32(back.events), back.body
 	if back.err != nil {
 		explained.Refusal = refusal(back.err, nil)
@@ -449,7 +453,7 @@ func (s *streams[E]) carry(ctx context.Context, p *passage, body, answer []byte,
 	if sent.begun && !passed {
 		r.message = sent.response()
 	}
-	r.losses = append(losses.List(), sent.sum.losses()...)
+	r.losses = append(sent.sum.losses(), losses.List()...)
 	if received.begun {
 		folded, err := s.said(received, p.caller, codec.Answer{Request: request.text}, events.Bytes())
 		if r.body = folded; r.err == nil {

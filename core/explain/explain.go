@@ -87,9 +87,12 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	resp.Members, resp.Truncated = t.members(ctx)
 	if resp.Refusal == nil {
 		resp.UpstreamBody = sent.body
+		lost := sent.losses
 		if len(req.GetAnswer()) > 0 {
 			resp.Answer = p.answer(ctx, req.GetBody(), req.GetAnswer(), decoded.stream)
+			lost = slices.Concat(lost, p.lost)
 		}
+		resp.Lost = speller.Lost(lost)
 	}
 	return resp, nil
 }

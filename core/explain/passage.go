@@ -32,6 +32,8 @@ type passage struct {
 	wire   *wire
 	// routed applies the overrides of the target, plain does not.
 	routed, plain *route.Router
+	// lost is what the answer that is explained has lost besides what its request has.
+	lost []*genwayv1.Loss
 }
 
 // message is a decoded body.

@@ -142,8 +142,8 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 	if shown, _, cut := strings.Cut(named, ", and "); cut { // and N more
 		named, list = shown, list[:min(len(shown), len(list))]
 	}
-	if list != named {
-		t.Errorf("the header names %q, the X-ray %q", named, lost)
+	if list != named || !slices.Equal(x.GetLost(), lost) {
+		t.Errorf("the header names %q, the X-ray %q and %q", named, lost, x.GetLost())
 	}
 	if caller == upstream && slices.ContainsFunc(x.GetMembers(), func(m *adminv1.ExplainedMember) bool {
 		return m.GetFate() != adminv1.Fate_FATE_KEPT && m.GetFate() != adminv1.Fate_FATE_ADDED

@@ -19,8 +19,9 @@ func ofCapturedBodies(b *browser, s started) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := s.ask(t, key, `{"model":"sandbox-text","messages":[{"role":"user","content":"Say <i>canary</i>."}]}`); code != http.StatusOK {
-		t.Fatalf("the request: %d", code)
+	code, lost := s.asked(t, key, `{"model":"sandbox-text","messages":[{"role":"user","content":"Say <i>canary</i>."}],"logit_bias":{"1":1}}`)
+	if code != http.StatusOK || lost != "logit_bias" {
+		t.Fatalf("the request: %d, lost %q", code, lost)
 	}
 	link, err := server.Output("genway", "console", "link", "--data", s.data, "--url", s.console, "--read-captures")
 	if err != nil {
@@ -31,6 +32,8 @@ func ofCapturedBodies(b *browser, s started) {
 	b.click("#requests tbody a", there("dl.facts"))
 	const bodies = `main a[href$="/bodies"]`
 	b.untilReloaded("the bodies are written", there(bodies))
+	b.click(`main a[href$="/bodies#xray"]`, `document.querySelector("#lost").textContent === "`+lost+`"`)
+	b.do("back", chromedp.NavigateBack())
 	b.click(bodies, `document.body.innerText.includes("Say <i>canary</i>.") && document.body.innerText.includes("is the one that the upstream was sent") && `+there("tr.mapped")+` && document.body.innerText.includes("The answer on its way back")`)
 	axe := axeCore(t)
 	b.do("bypass the policy", page.SetBypassCSP(true)) // as pagesAreAccessible does

@@ -58,6 +58,13 @@ func start(t *testing.T, flags ...string) started {
 // ask makes a chat completion, and returns the status.
 func (s started) ask(t *testing.T, key, body string) int {
 	t.Helper()
+	code, _ := s.asked(t, key, body)
+	return code
+}
+
+// asked is ask, which returns what is lost as well.
+func (s started) asked(t *testing.T, key, body string) (code int, lost string) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http+"/v1/chat/completions", bytes.NewReader([]byte(body)))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +76,7 @@ func (s started) ask(t *testing.T, key, body string) int {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	return resp.StatusCode
+	return resp.StatusCode, resp.Header.Get("X-Genway-Lost")
 }
 
 // anotherLink makes a link at the command line.

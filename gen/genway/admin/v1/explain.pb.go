@@ -239,7 +239,10 @@ type ExplainResponse struct {
 	// Set where the request would be refused.
 	Refusal *ExplainedRefusal `protobuf:"bytes,10,opt,name=refusal,proto3" json:"refusal,omitempty"`
 	// The answer on its way back; absent without one.
-	Answer        *ExplainedAnswer `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`
+	Answer *ExplainedAnswer `protobuf:"bytes,11,opt,name=answer,proto3" json:"answer,omitempty"`
+	// What x-genway-lost names, in its words and in its order: members of the request, then of the answer. Empty where the request
+	// is refused.
+	Lost          []string `protobuf:"bytes,12,rep,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +350,13 @@ func (x *ExplainResponse) GetRefusal() *ExplainedRefusal {
 func (x *ExplainResponse) GetAnswer() *ExplainedAnswer {
 	if x != nil {
 		return x.Answer
+	}
+	return nil
+}
+
+func (x *ExplainResponse) GetLost() []string {
+	if x != nil {
+		return x.Lost
 	}
 	return nil
 }
@@ -662,7 +672,7 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\bupstream\x18\x05 \x01(\tB\x03\xe0A\x01R\bupstream\x120\n" +
 	"\x11upstream_protocol\x18\x06 \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x1b\n" +
 	"\x06strict\x18\a \x01(\bB\x03\xe0A\x01R\x06strict\x12\x1b\n" +
-	"\x06answer\x18\b \x01(\fB\x03\xe0A\x01R\x06answer\"\x8e\x04\n" +
+	"\x06answer\x18\b \x01(\fB\x03\xe0A\x01R\x06answer\"\xa7\x04\n" +
 	"\x0fExplainResponse\x12\x19\n" +
 	"\x05route\x18\x01 \x01(\tB\x03\xe0A\x03R\x05route\x12\x1f\n" +
 	"\bupstream\x18\x02 \x01(\tB\x03\xe0A\x03R\bupstream\x120\n" +
@@ -675,7 +685,8 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\ttruncated\x18\t \x01(\bB\x03\xe0A\x03R\ttruncated\x12@\n" +
 	"\arefusal\x18\n" +
 	" \x01(\v2!.genway.admin.v1.ExplainedRefusalB\x03\xe0A\x03R\arefusal\x12=\n" +
-	"\x06answer\x18\v \x01(\v2 .genway.admin.v1.ExplainedAnswerB\x03\xe0A\x03R\x06answer\"\xfb\x01\n" +
+	"\x06answer\x18\v \x01(\v2 .genway.admin.v1.ExplainedAnswerB\x03\xe0A\x03R\x06answer\x12\x17\n" +
+	"\x04lost\x18\f \x03(\tB\x03\xe0A\x03R\x04lost\"\xfb\x01\n" +
 	"\x0fExplainedMember\x12.\n" +
 	"\x04fate\x18\x01 \x01(\x0e2\x15.genway.admin.v1.FateB\x03\xe0A\x03R\x04fate\x12\x17\n" +
 	"\x04path\x18\x02 \x01(\tB\x03\xe0A\x03R\x04path\x12\x1d\n" +
