@@ -1363,9 +1363,8 @@ const file_genway_v1_content_proto_rawDesc = "" +
 	"\x0eROLE_DEVELOPER\x10\x02\x12\r\n" +
 	"\tROLE_USER\x10\x03\x12\x12\n" +
 	"\x0eROLE_ASSISTANT\x10\x04\x12\r\n" +
-	"\tROLE_TOOL\x10\x05B\x93\x01\n" +
-	"\rcom.genway.v1B\fContentProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\tROLE_TOOL\x10\x05B\\\n" +
+	"\rcom.genway.v1B\fContentProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_content_proto_rawDescOnce sync.Once

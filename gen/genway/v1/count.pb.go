@@ -163,10 +163,9 @@ const file_genway_v1_count_proto_rawDesc = "" +
 	"\finput_tokens\x18\x01 \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12+\n" +
 	"\x05usage\x18\x02 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
 	"\x06losses\x18\x03 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12/\n" +
-	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wireB\x91\x01\n" +
+	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageB\x03\xe0A\x03R\x04wireBZ\n" +
 	"\rcom.genway.v1B\n" +
-	"CountProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"CountProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_count_proto_rawDescOnce sync.Once

@@ -444,10 +444,9 @@ const file_genway_v1_error_proto_rawDesc = "" +
 	"\x15ERROR_KIND_OVERLOADED\x10\x10\x12\x18\n" +
 	"\x14ERROR_KIND_CANCELLED\x10\x11\x12%\n" +
 	"!ERROR_KIND_UNSUPPORTED_MEDIA_TYPE\x10\x12\x12\x1c\n" +
-	"\x18ERROR_KIND_NOT_SUPPORTED\x10\x13B\x91\x01\n" +
+	"\x18ERROR_KIND_NOT_SUPPORTED\x10\x13BZ\n" +
 	"\rcom.genway.v1B\n" +
-	"ErrorProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"ErrorProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_error_proto_rawDescOnce sync.Once

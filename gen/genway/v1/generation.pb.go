@@ -102,27 +102,26 @@ var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\"\x14\n" +
 	"\x12CheckAccessRequest\"\x15\n" +
-	"\x13CheckAccessResponse2\x83\x10\n" +
+	"\x13CheckAccessResponse2\xed\x10\n" +
 	"\n" +
-	"Generation\x12\xc3\x02\n" +
-	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\xf1\x01\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xe4\x02\n" +
-	"\x12StreamGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a%.genway.v1.StreamGenerateTextResponse\"\x84\x02\x82\xd3\xe4\x93\x02\xfd\x01:\x01*Z\x19:\x01*\"\x14/v1/responses:streamZ\x18:\x01*\"\x13/v1/messages:streamZ4:\x01*\"//v1beta/models/{model=**}:streamGenerateContentZ0:\x01*\"+/v1/models/{model=**}:streamGenerateContentZ :\x01*\"\x1b/v1beta/interactions:streamZ\x1c:\x01*\"\x17/v1/interactions:stream\"\x1b/v1/chat/completions:stream0\x01\x12\x8c\x01\n" +
-	"\rGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a .genway.v1.GenerateImageResponse\"8\x82\xd3\xe4\x93\x022:\x01*Z\x15:\x01*\"\x10/v1/images/edits\"\x16/v1/images/generations\x12\xa8\x01\n" +
-	"\x13StreamGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a&.genway.v1.StreamGenerateImageResponse\"F\x82\xd3\xe4\x93\x02@:\x01*Z\x1c:\x01*\"\x17/v1/images/edits:stream\"\x1d/v1/images/generations:stream0\x01\x12\xf9\x01\n" +
-	"\vCountTokens\x12\x1d.genway.v1.CountTokensRequest\x1a\x1e.genway.v1.CountTokensResponse\"\xaa\x01\x82\xd3\xe4\x93\x02\xa3\x01:\x01*Z\x1f:\x01*\"\x1a/v1/responses/input_tokensZ2:\x01*\"-/v1beta/models/{request.model=**}:countTokensZ.:\x01*\")/v1/models/{request.model=**}:countTokens\"\x19/v1/messages/count_tokens\x12o\n" +
+	"Generation\x12\xd4\x02\n" +
+	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\x82\x02\xdaA\x0emodel,messages\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xf5\x02\n" +
+	"\x12StreamGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a%.genway.v1.StreamGenerateTextResponse\"\x95\x02\xdaA\x0emodel,messages\x82\xd3\xe4\x93\x02\xfd\x01:\x01*Z\x19:\x01*\"\x14/v1/responses:streamZ\x18:\x01*\"\x13/v1/messages:streamZ4:\x01*\"//v1beta/models/{model=**}:streamGenerateContentZ0:\x01*\"+/v1/models/{model=**}:streamGenerateContentZ :\x01*\"\x1b/v1beta/interactions:streamZ\x1c:\x01*\"\x17/v1/interactions:stream\"\x1b/v1/chat/completions:stream0\x01\x12\x9b\x01\n" +
+	"\rGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a .genway.v1.GenerateImageResponse\"G\xdaA\fmodel,prompt\x82\xd3\xe4\x93\x022:\x01*Z\x15:\x01*\"\x10/v1/images/edits\"\x16/v1/images/generations\x12\xb7\x01\n" +
+	"\x13StreamGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a&.genway.v1.StreamGenerateImageResponse\"U\xdaA\fmodel,prompt\x82\xd3\xe4\x93\x02@:\x01*Z\x1c:\x01*\"\x17/v1/images/edits:stream\"\x1d/v1/images/generations:stream0\x01\x12\x83\x02\n" +
+	"\vCountTokens\x12\x1d.genway.v1.CountTokensRequest\x1a\x1e.genway.v1.CountTokensResponse\"\xb4\x01\xdaA\arequest\x82\xd3\xe4\x93\x02\xa3\x01:\x01*Z\x1f:\x01*\"\x1a/v1/responses/input_tokensZ2:\x01*\"-/v1beta/models/{request.model=**}:countTokensZ.:\x01*\")/v1/models/{request.model=**}:countTokens\"\x19/v1/messages/count_tokens\x12r\n" +
 	"\n" +
-	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"$\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
-	"/v1/models\x12}\n" +
-	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"8\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12h\n" +
-	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12x\n" +
-	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"!\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12q\n" +
-	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12}\n" +
-	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"&\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_items\x12L\n" +
-	"\vCheckAccess\x12\x1d.genway.v1.CheckAccessRequest\x1a\x1e.genway.v1.CheckAccessResponseB\x96\x01\n" +
-	"\rcom.genway.v1B\x0fGenerationProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"'\xdaA\x00\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
+	"/v1/models\x12\x84\x01\n" +
+	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"?\xdaA\x04name\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12m\n" +
+	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12}\n" +
+	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12v\n" +
+	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12\x82\x01\n" +
+	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"+\xdaA\x02id\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_items\x12L\n" +
+	"\vCheckAccess\x12\x1d.genway.v1.CheckAccessRequest\x1a\x1e.genway.v1.CheckAccessResponseB_\n" +
+	"\rcom.genway.v1B\x0fGenerationProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_generation_proto_rawDescOnce sync.Once

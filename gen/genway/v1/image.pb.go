@@ -506,9 +506,10 @@ var File_genway_v1_image_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x06\n" +
-	"\x14GenerateImageRequest\x12\x19\n" +
-	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x12\x1b\n" +
+	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x06\n" +
+	"\x14GenerateImageRequest\x12*\n" +
+	"\x05model\x18\x01 \x01(\tB\x14\xe0A\x02\xfaA\x0e\n" +
+	"\fgenway/ModelR\x05model\x12\x1b\n" +
 	"\x06prompt\x18\x02 \x01(\tB\x03\xe0A\x02R\x06prompt\x12\x17\n" +
 	"\x04size\x18\x03 \x01(\tB\x03\xe0A\x01R\x04size\x12\x1e\n" +
 	"\x05count\x18\x04 \x01(\x05B\x03\xe0A\x01H\x00R\x05count\x88\x01\x01\x12\x1d\n" +
@@ -560,10 +561,9 @@ const file_genway_v1_image_proto_rawDesc = "" +
 	"\x04size\x18\x04 \x01(\tB\x03\xe0A\x03R\x04size\x12*\n" +
 	"\x0erevised_prompt\x18\x05 \x01(\tB\x03\xe0A\x03R\rrevisedPrompt\x12@\n" +
 	"\rnative_fields\x18\a \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFieldsB\b\n" +
-	"\x06sourceB\x91\x01\n" +
+	"\x06sourceBZ\n" +
 	"\rcom.genway.v1B\n" +
-	"ImageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"ImageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_image_proto_rawDescOnce sync.Once

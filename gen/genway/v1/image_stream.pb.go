@@ -597,9 +597,8 @@ const file_genway_v1_image_stream_proto_rawDesc = "" +
 	"\aquality\x18\x03 \x01(\tB\x03\xe0A\x03R\aquality\x12+\n" +
 	"\x05usage\x18\x04 \x01(\v2\x10.genway.v1.UsageB\x03\xe0A\x03R\x05usage\x12,\n" +
 	"\x06losses\x18\x05 \x03(\v2\x0f.genway.v1.LossB\x03\xe0A\x03R\x06losses\x12(\n" +
-	"\x04cost\x18\x06 \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04costB\x97\x01\n" +
-	"\rcom.genway.v1B\x10ImageStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\x04cost\x18\x06 \x01(\v2\x0f.genway.v1.CostB\x03\xe0A\x03R\x04costB`\n" +
+	"\rcom.genway.v1B\x10ImageStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_image_stream_proto_rawDescOnce sync.Once

@@ -150,6 +150,9 @@ func (ModelThinking_When) EnumDescriptor() ([]byte, []int) {
 }
 
 // Model is a model the caller may name.
+//
+// Its name is what requests take and what the JSON protocols call a model, to the letter: any text, slashes
+// included, without a collection before it. A resource name of the form models/… would be a second spelling.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name to put into requests.
@@ -702,7 +705,7 @@ var File_genway_v1_model_proto protoreflect.FileDescriptor
 
 const file_genway_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa0\a\n" +
+	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\a\n" +
 	"\x05Model\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12&\n" +
 	"\fdisplay_name\x18\x02 \x01(\tB\x03\xe0A\x03R\vdisplayName\x12\x1e\n" +
@@ -723,7 +726,8 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"\x11takes_json_schema\x18\x0e \x01(\bB\x03\xe0A\x03H\x04R\x0ftakesJsonSchema\x88\x01\x01\x129\n" +
 	"\bthinking\x18\x0f \x01(\v2\x18.genway.v1.ModelThinkingB\x03\xe0A\x03R\bthinking\x12*\n" +
 	"\x0erefused_fields\x18\x10 \x03(\tB\x03\xe0A\x03R\rrefusedFields\x120\n" +
-	"\x05price\x18\x11 \x01(\v2\x15.genway.v1.ModelPriceB\x03\xe0A\x03R\x05priceB\x14\n" +
+	"\x05price\x18\x11 \x01(\v2\x15.genway.v1.ModelPriceB\x03\xe0A\x03R\x05price:#\xeaA \n" +
+	"\fgenway/Model\x12\x01**\x06models2\x05modelB\x14\n" +
 	"\x12_input_token_limitB\x15\n" +
 	"\x13_output_token_limitB\x16\n" +
 	"\x14_context_token_limitB\x0e\n" +
@@ -758,9 +762,10 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\"p\n" +
 	"\x12ListModelsResponse\x12-\n" +
 	"\x06models\x18\x01 \x03(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x06models\x12+\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"*\n" +
-	"\x0fGetModelRequest\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\"?\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\";\n" +
+	"\x0fGetModelRequest\x12(\n" +
+	"\x04name\x18\x01 \x01(\tB\x14\xe0A\x02\xfaA\x0e\n" +
+	"\fgenway/ModelR\x04name\"?\n" +
 	"\x10GetModelResponse\x12+\n" +
 	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelB\x03\xe0A\x03R\x05model*\x8a\x01\n" +
 	"\bModality\x12\x18\n" +
@@ -769,10 +774,9 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"\x0eMODALITY_IMAGE\x10\x02\x12\x12\n" +
 	"\x0eMODALITY_AUDIO\x10\x03\x12\x12\n" +
 	"\x0eMODALITY_VIDEO\x10\x04\x12\x15\n" +
-	"\x11MODALITY_DOCUMENT\x10\x05B\x91\x01\n" +
+	"\x11MODALITY_DOCUMENT\x10\x05BZ\n" +
 	"\rcom.genway.v1B\n" +
-	"ModelProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"ModelProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_model_proto_rawDescOnce sync.Once

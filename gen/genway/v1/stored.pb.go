@@ -539,9 +539,8 @@ const file_genway_v1_stored_proto_rawDesc = "" +
 	"\x19RESPONSE_STATUS_COMPLETED\x10\x01\x12\x1f\n" +
 	"\x1bRESPONSE_STATUS_IN_PROGRESS\x10\x02\x12\x1a\n" +
 	"\x16RESPONSE_STATUS_FAILED\x10\x03\x12\x1d\n" +
-	"\x19RESPONSE_STATUS_CANCELLED\x10\x04B\x92\x01\n" +
-	"\rcom.genway.v1B\vStoredProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\x19RESPONSE_STATUS_CANCELLED\x10\x04B[\n" +
+	"\rcom.genway.v1B\vStoredProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_stored_proto_rawDescOnce sync.Once

@@ -1207,9 +1207,8 @@ const file_genway_v1_stream_proto_rawDesc = "" +
 	"\fstop_message\x18\x05 \x01(\tB\x03\xe0A\x03R\vstopMessage\x12@\n" +
 	"\rnative_fields\x18\x06 \x03(\v2\x16.genway.v1.NativeFieldB\x03\xe0A\x03R\fnativeFieldsB\x10\n" +
 	"\x0e_stop_sequence\"\x06\n" +
-	"\x04PingB\x92\x01\n" +
-	"\rcom.genway.v1B\vStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\x04PingB[\n" +
+	"\rcom.genway.v1B\vStreamProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_stream_proto_rawDescOnce sync.Once

@@ -1172,9 +1172,10 @@ var File_genway_v1_text_proto protoreflect.FileDescriptor
 
 const file_genway_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xda\t\n" +
-	"\x13GenerateTextRequest\x12\x19\n" +
-	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x123\n" +
+	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xeb\t\n" +
+	"\x13GenerateTextRequest\x12*\n" +
+	"\x05model\x18\x01 \x01(\tB\x14\xe0A\x02\xfaA\x0e\n" +
+	"\fgenway/ModelR\x05model\x123\n" +
 	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageB\x03\xe0A\x02R\bmessages\x12*\n" +
 	"\x05tools\x18\x03 \x03(\v2\x0f.genway.v1.ToolB\x03\xe0A\x01R\x05tools\x12;\n" +
 	"\vtool_choice\x18\x04 \x01(\v2\x15.genway.v1.ToolChoiceB\x03\xe0A\x01R\n" +
@@ -1305,9 +1306,8 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\x11STOP_REASON_ERROR\x10\b\x12\x1e\n" +
 	"\x1aSTOP_REASON_CONTEXT_WINDOW\x10\t\x12\x15\n" +
 	"\x11STOP_REASON_OTHER\x10\n" +
-	"B\x90\x01\n" +
-	"\rcom.genway.v1B\tTextProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"BY\n" +
+	"\rcom.genway.v1B\tTextProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_text_proto_rawDescOnce sync.Once

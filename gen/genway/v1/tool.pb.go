@@ -539,9 +539,8 @@ const file_genway_v1_tool_proto_rawDesc = "" +
 	"\tMODE_AUTO\x10\x01\x12\r\n" +
 	"\tMODE_NONE\x10\x02\x12\x11\n" +
 	"\rMODE_REQUIRED\x10\x03B\v\n" +
-	"\t_parallelB\x90\x01\n" +
-	"\rcom.genway.v1B\tToolProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\t_parallelBY\n" +
+	"\rcom.genway.v1B\tToolProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_tool_proto_rawDescOnce sync.Once

@@ -559,10 +559,9 @@ const file_genway_v1_usage_proto_rawDesc = "" +
 	"\x05calls\x18\x02 \x01(\x03B\x03\xe0A\x03R\x05calls\"Q\n" +
 	"\x04Cost\x12&\n" +
 	"\fnano_dollars\x18\x01 \x01(\x03B\x03\xe0A\x03R\vnanoDollars\x12!\n" +
-	"\testimated\x18\x02 \x01(\bB\x03\xe0A\x03R\testimatedB\x91\x01\n" +
+	"\testimated\x18\x02 \x01(\bB\x03\xe0A\x03R\testimatedBZ\n" +
 	"\rcom.genway.v1B\n" +
-	"UsageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"UsageProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_usage_proto_rawDescOnce sync.Once

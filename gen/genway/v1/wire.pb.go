@@ -490,9 +490,8 @@ const file_genway_v1_wire_proto_rawDesc = "" +
 	"\x11PROTOCOL_MESSAGES\x10\x03\x12\x1d\n" +
 	"\x19PROTOCOL_GENERATE_CONTENT\x10\x04\x12\x13\n" +
 	"\x0fPROTOCOL_IMAGES\x10\x05\x12\x19\n" +
-	"\x15PROTOCOL_INTERACTIONS\x10\x06B\x90\x01\n" +
-	"\rcom.genway.v1B\tWireProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
-	"Genway::V1b\x06proto3"
+	"\x15PROTOCOL_INTERACTIONS\x10\x06BY\n" +
+	"\rcom.genway.v1B\tWireProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
 var (
 	file_genway_v1_wire_proto_rawDescOnce sync.Once

@@ -9,6 +9,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -26,46 +27,46 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xb9\x15\n" +
-	"\x05Admin\x12R\n" +
-	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
-	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
-	"\bListKeys\x12 .genway.admin.v1.ListKeysRequest\x1a!.genway.admin.v1.ListKeysResponse\x12R\n" +
-	"\tUpdateKey\x12!.genway.admin.v1.UpdateKeyRequest\x1a\".genway.admin.v1.UpdateKeyResponse\x12R\n" +
-	"\tRotateKey\x12!.genway.admin.v1.RotateKeyRequest\x1a\".genway.admin.v1.RotateKeyResponse\x12R\n" +
-	"\tRevokeKey\x12!.genway.admin.v1.RevokeKeyRequest\x1a\".genway.admin.v1.RevokeKeyResponse\x12U\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto\x1a\x17google/api/client.proto2\xd2\x17\n" +
+	"\x05Admin\x12f\n" +
+	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\"\x12\xdaA\x0fgroups,settings\x12Q\n" +
+	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\"\x06\xdaA\x03key\x12T\n" +
+	"\bListKeys\x12 .genway.admin.v1.ListKeysRequest\x1a!.genway.admin.v1.ListKeysResponse\"\x03\xdaA\x00\x12o\n" +
+	"\tUpdateKey\x12!.genway.admin.v1.UpdateKeyRequest\x1a\".genway.admin.v1.UpdateKeyResponse\"\x1b\xdaA\x18key,settings,update_mask\x12Z\n" +
+	"\tRotateKey\x12!.genway.admin.v1.RotateKeyRequest\x1a\".genway.admin.v1.RotateKeyResponse\"\x06\xdaA\x03key\x12Z\n" +
+	"\tRevokeKey\x12!.genway.admin.v1.RevokeKeyRequest\x1a\".genway.admin.v1.RevokeKeyResponse\"\x06\xdaA\x03key\x12^\n" +
 	"\n" +
-	"ImportKeys\x12\".genway.admin.v1.ImportKeysRequest\x1a#.genway.admin.v1.ImportKeysResponse\x12g\n" +
-	"\x10ListAuditEntries\x12(.genway.admin.v1.ListAuditEntriesRequest\x1a).genway.admin.v1.ListAuditEntriesResponse\x12X\n" +
-	"\vVerifyAudit\x12#.genway.admin.v1.VerifyAuditRequest\x1a$.genway.admin.v1.VerifyAuditResponse\x12O\n" +
-	"\bGetUsage\x12 .genway.admin.v1.GetUsageRequest\x1a!.genway.admin.v1.GetUsageResponse\x12^\n" +
-	"\rCreateSession\x12%.genway.admin.v1.CreateSessionRequest\x1a&.genway.admin.v1.CreateSessionResponse\x12U\n" +
+	"ImportKeys\x12\".genway.admin.v1.ImportKeysRequest\x1a#.genway.admin.v1.ImportKeysResponse\"\a\xdaA\x04keys\x12l\n" +
+	"\x10ListAuditEntries\x12(.genway.admin.v1.ListAuditEntriesRequest\x1a).genway.admin.v1.ListAuditEntriesResponse\"\x03\xdaA\x00\x12]\n" +
+	"\vVerifyAudit\x12#.genway.admin.v1.VerifyAuditRequest\x1a$.genway.admin.v1.VerifyAuditResponse\"\x03\xdaA\x00\x12b\n" +
+	"\bGetUsage\x12 .genway.admin.v1.GetUsageRequest\x1a!.genway.admin.v1.GetUsageResponse\"\x11\xdaA\x0eby,since,until\x12c\n" +
+	"\rCreateSession\x12%.genway.admin.v1.CreateSessionRequest\x1a&.genway.admin.v1.CreateSessionResponse\"\x03\xdaA\x00\x12Z\n" +
 	"\n" +
-	"GetSession\x12\".genway.admin.v1.GetSessionRequest\x1a#.genway.admin.v1.GetSessionResponse\x12U\n" +
+	"GetSession\x12\".genway.admin.v1.GetSessionRequest\x1a#.genway.admin.v1.GetSessionResponse\"\x03\xdaA\x00\x12Z\n" +
 	"\n" +
-	"EndSession\x12\".genway.admin.v1.EndSessionRequest\x1a#.genway.admin.v1.EndSessionResponse\x12[\n" +
-	"\fListRequests\x12$.genway.admin.v1.ListRequestsRequest\x1a%.genway.admin.v1.ListRequestsResponse\x12U\n" +
+	"EndSession\x12\".genway.admin.v1.EndSessionRequest\x1a#.genway.admin.v1.EndSessionResponse\"\x03\xdaA\x00\x12f\n" +
+	"\fListRequests\x12$.genway.admin.v1.ListRequestsRequest\x1a%.genway.admin.v1.ListRequestsResponse\"\t\xdaA\x06filter\x12\\\n" +
 	"\n" +
-	"GetRequest\x12\".genway.admin.v1.GetRequestRequest\x1a#.genway.admin.v1.GetRequestResponse\x12`\n" +
-	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse0\x01\x12L\n" +
-	"\aExplain\x12\x1f.genway.admin.v1.ExplainRequest\x1a .genway.admin.v1.ExplainResponse\x12^\n" +
-	"\rListUpstreams\x12%.genway.admin.v1.ListUpstreamsRequest\x1a&.genway.admin.v1.ListUpstreamsResponse\x12X\n" +
-	"\vTryUpstream\x12#.genway.admin.v1.TryUpstreamRequest\x1a$.genway.admin.v1.TryUpstreamResponse\x12U\n" +
+	"GetRequest\x12\".genway.admin.v1.GetRequestRequest\x1a#.genway.admin.v1.GetRequestResponse\"\x05\xdaA\x02id\x12k\n" +
+	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse\"\t\xdaA\x06filter0\x01\x12^\n" +
+	"\aExplain\x12\x1f.genway.admin.v1.ExplainRequest\x1a .genway.admin.v1.ExplainResponse\"\x10\xdaA\rprotocol,body\x12c\n" +
+	"\rListUpstreams\x12%.genway.admin.v1.ListUpstreamsRequest\x1a&.genway.admin.v1.ListUpstreamsResponse\"\x03\xdaA\x00\x12k\n" +
+	"\vTryUpstream\x12#.genway.admin.v1.TryUpstreamRequest\x1a$.genway.admin.v1.TryUpstreamResponse\"\x11\xdaA\x0eupstream,model\x12Z\n" +
 	"\n" +
-	"ListRoutes\x12\".genway.admin.v1.ListRoutesRequest\x1a#.genway.admin.v1.ListRoutesResponse\x12g\n" +
-	"\x10GetConfiguration\x12(.genway.admin.v1.GetConfigurationRequest\x1a).genway.admin.v1.GetConfigurationResponse\x12m\n" +
-	"\x12CheckConfiguration\x12*.genway.admin.v1.CheckConfigurationRequest\x1a+.genway.admin.v1.CheckConfigurationResponse\x12p\n" +
-	"\x13ReloadConfiguration\x12+.genway.admin.v1.ReloadConfigurationRequest\x1a,.genway.admin.v1.ReloadConfigurationResponse\x12m\n" +
-	"\x12WriteConfiguration\x12*.genway.admin.v1.WriteConfigurationRequest\x1a+.genway.admin.v1.WriteConfigurationResponse\x12R\n" +
-	"\tListNodes\x12!.genway.admin.v1.ListNodesRequest\x1a\".genway.admin.v1.ListNodesResponse\x12R\n" +
-	"\tGetStatus\x12!.genway.admin.v1.GetStatusRequest\x1a\".genway.admin.v1.GetStatusResponse\x12R\n" +
-	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\x12U\n" +
+	"ListRoutes\x12\".genway.admin.v1.ListRoutesRequest\x1a#.genway.admin.v1.ListRoutesResponse\"\x03\xdaA\x00\x12l\n" +
+	"\x10GetConfiguration\x12(.genway.admin.v1.GetConfigurationRequest\x1a).genway.admin.v1.GetConfigurationResponse\"\x03\xdaA\x00\x12v\n" +
+	"\x12CheckConfiguration\x12*.genway.admin.v1.CheckConfigurationRequest\x1a+.genway.admin.v1.CheckConfigurationResponse\"\a\xdaA\x04yaml\x12u\n" +
+	"\x13ReloadConfiguration\x12+.genway.admin.v1.ReloadConfigurationRequest\x1a,.genway.admin.v1.ReloadConfigurationResponse\"\x03\xdaA\x00\x12\x80\x01\n" +
+	"\x12WriteConfiguration\x12*.genway.admin.v1.WriteConfigurationRequest\x1a+.genway.admin.v1.WriteConfigurationResponse\"\x11\xdaA\x0eyaml,file_hash\x12W\n" +
+	"\tListNodes\x12!.genway.admin.v1.ListNodesRequest\x1a\".genway.admin.v1.ListNodesResponse\"\x03\xdaA\x00\x12W\n" +
+	"\tGetStatus\x12!.genway.admin.v1.GetStatusRequest\x1a\".genway.admin.v1.GetStatusResponse\"\x03\xdaA\x00\x12Z\n" +
+	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\"\x06\xdaA\x03key\x12\\\n" +
 	"\n" +
-	"GetCapture\x12\".genway.admin.v1.GetCaptureRequest\x1a#.genway.admin.v1.GetCaptureResponse\x12a\n" +
-	"\x0eDeleteCaptures\x12&.genway.admin.v1.DeleteCapturesRequest\x1a'.genway.admin.v1.DeleteCapturesResponse\x12g\n" +
-	"\x10ListCaptureRules\x12(.genway.admin.v1.ListCaptureRulesRequest\x1a).genway.admin.v1.ListCaptureRulesResponseB\xb5\x01\n" +
+	"GetCapture\x12\".genway.admin.v1.GetCaptureRequest\x1a#.genway.admin.v1.GetCaptureResponse\"\x05\xdaA\x02id\x12f\n" +
+	"\x0eDeleteCaptures\x12&.genway.admin.v1.DeleteCapturesRequest\x1a'.genway.admin.v1.DeleteCapturesResponse\"\x03\xdaA\x00\x12l\n" +
+	"\x10ListCaptureRules\x12(.genway.admin.v1.ListCaptureRulesRequest\x1a).genway.admin.v1.ListCaptureRulesResponse\"\x03\xdaA\x00Bk\n" +
 	"\x13com.genway.admin.v1B\n" +
-	"AdminProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"AdminProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*CreateKeyRequest)(nil),            // 0: genway.admin.v1.CreateKeyRequest

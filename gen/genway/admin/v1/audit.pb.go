@@ -443,9 +443,9 @@ const file_genway_admin_v1_audit_proto_rawDesc = "" +
 	"\x04head\x18\x03 \x01(\fB\x03\xe0A\x03R\x04head\x12 \n" +
 	"\x06broken\x18\x04 \x01(\x03B\x03\xe0A\x03H\x00R\x06broken\x88\x01\x01\x12\x1d\n" +
 	"\aproblem\x18\x05 \x01(\tB\x03\xe0A\x03R\aproblemB\t\n" +
-	"\a_brokenB\xb5\x01\n" +
+	"\a_brokenBk\n" +
 	"\x13com.genway.admin.v1B\n" +
-	"AuditProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"AuditProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_audit_proto_rawDescOnce sync.Once

@@ -690,8 +690,8 @@ const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\x1aBODY_KIND_CONTRACT_REQUEST\x10\x02\x12\x1e\n" +
 	"\x1aBODY_KIND_UPSTREAM_REQUEST\x10\x03\x12\x1d\n" +
 	"\x19BODY_KIND_UPSTREAM_ANSWER\x10\x04\x12\x1d\n" +
-	"\x19BODY_KIND_CONTRACT_ANSWER\x10\x05B\xb7\x01\n" +
-	"\x13com.genway.admin.v1B\fCaptureProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\x19BODY_KIND_CONTRACT_ANSWER\x10\x05Bm\n" +
+	"\x13com.genway.admin.v1B\fCaptureProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_capture_proto_rawDescOnce sync.Once

@@ -721,8 +721,8 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\fFATE_REFUSED\x10\x05\x12\x0e\n" +
 	"\n" +
 	"FATE_ADDED\x10\x06\x12\x10\n" +
-	"\fFATE_IMPLIED\x10\aB\xb7\x01\n" +
-	"\x13com.genway.admin.v1B\fExplainProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\fFATE_IMPLIED\x10\aBm\n" +
+	"\x13com.genway.admin.v1B\fExplainProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_explain_proto_rawDescOnce sync.Once

@@ -1483,7 +1483,7 @@ func (x *RevokeKeyResponse) GetKey() *Key {
 // ImportKeysRequest asks for many keys.
 type ImportKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1000. A name that a key has which serves the same group and is not revoked, or that
+	// At most 1000; empty makes none. A name that a key has which serves the same group and is not revoked, or that
 	// stands here twice for a group, is refused, so that a list is not imported twice by
 	// mistake.
 	Keys []*CreateKeyRequest `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
@@ -1680,7 +1680,7 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x11RevokeKeyResponse\x12+\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"y\n" +
 	"\x11ImportKeysRequest\x12:\n" +
-	"\x04keys\x18\x01 \x03(\v2!.genway.admin.v1.CreateKeyRequestB\x03\xe0A\x02R\x04keys\x12(\n" +
+	"\x04keys\x18\x01 \x03(\v2!.genway.admin.v1.CreateKeyRequestB\x03\xe0A\x01R\x04keys\x12(\n" +
 	"\rvalidate_only\x18\x02 \x01(\bB\x03\xe0A\x01R\fvalidateOnly\"Q\n" +
 	"\x12ImportKeysResponse\x12;\n" +
 	"\x04keys\x18\x01 \x03(\v2\".genway.admin.v1.CreateKeyResponseB\x03\xe0A\x03R\x04keys*\x83\x01\n" +
@@ -1705,8 +1705,8 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
 	"PERIOD_DAY\x10\x01\x12\x10\n" +
-	"\fPERIOD_MONTH\x10\x02B\xb3\x01\n" +
-	"\x13com.genway.admin.v1B\bKeyProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\fPERIOD_MONTH\x10\x02Bi\n" +
+	"\x13com.genway.admin.v1B\bKeyProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_key_proto_rawDescOnce sync.Once

@@ -331,8 +331,8 @@ const file_genway_admin_v1_session_proto_rawDesc = "" +
 	"\x12GetSessionResponse\x12+\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\x13\n" +
 	"\x11EndSessionRequest\"\x14\n" +
-	"\x12EndSessionResponseB\xb7\x01\n" +
-	"\x13com.genway.admin.v1B\fSessionProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\x12EndSessionResponseBm\n" +
+	"\x13com.genway.admin.v1B\fSessionProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_session_proto_rawDescOnce sync.Once

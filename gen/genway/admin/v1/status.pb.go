@@ -231,8 +231,8 @@ const file_genway_admin_v1_status_proto_rawDesc = "" +
 	"\x06key_id\x18\x01 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x1e\n" +
 	"\bkey_name\x18\x02 \x01(\tB\x03\xe0A\x03R\akeyName\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x03R\x05owner\x126\n" +
-	"\x05gauge\x18\x04 \x01(\v2\x1b.genway.admin.v1.LimitGaugeB\x03\xe0A\x03R\x05gaugeB\xb6\x01\n" +
-	"\x13com.genway.admin.v1B\vStatusProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\x05gauge\x18\x04 \x01(\v2\x1b.genway.admin.v1.LimitGaugeB\x03\xe0A\x03R\x05gaugeBl\n" +
+	"\x13com.genway.admin.v1B\vStatusProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_status_proto_rawDescOnce sync.Once

@@ -1286,7 +1286,7 @@ func (x *ConfigurationMember) GetOverriddenBy() string {
 // CheckConfigurationRequest asks about a configuration.
 type CheckConfigurationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A file's text, up to 1 MiB. A value that is "(masked)" stands for what the file has at the same
+	// A file's text, up to 1 MiB; empty is an empty file. A value that is "(masked)" stands for what the file has at the same
 	// place.
 	Yaml          string `protobuf:"bytes,1,opt,name=yaml,proto3" json:"yaml,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1935,7 +1935,7 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\tvariables\x18\x05 \x03(\tB\x03\xe0A\x03R\tvariables\x12(\n" +
 	"\roverridden_by\x18\x06 \x01(\tB\x03\xe0A\x03R\foverriddenBy\"4\n" +
 	"\x19CheckConfigurationRequest\x12\x17\n" +
-	"\x04yaml\x18\x01 \x01(\tB\x03\xe0A\x02R\x04yaml\"k\n" +
+	"\x04yaml\x18\x01 \x01(\tB\x03\xe0A\x01R\x04yaml\"k\n" +
 	"\x14ConfigurationMistake\x12\x17\n" +
 	"\x04line\x18\x01 \x01(\x05B\x03\xe0A\x03R\x04line\x12\x1b\n" +
 	"\x06column\x18\x02 \x01(\x05B\x03\xe0A\x03R\x06column\x12\x1d\n" +
@@ -1975,8 +1975,8 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x19CONFIGURATION_SOURCE_FILE\x10\x01\x12\x1d\n" +
 	"\x19CONFIGURATION_SOURCE_FLAG\x10\x02\x12$\n" +
 	" CONFIGURATION_SOURCE_ENVIRONMENT\x10\x03\x12 \n" +
-	"\x1cCONFIGURATION_SOURCE_DEFAULT\x10\x04B\xb8\x01\n" +
-	"\x13com.genway.admin.v1B\rTopologyProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"\x1cCONFIGURATION_SOURCE_DEFAULT\x10\x04Bn\n" +
+	"\x13com.genway.admin.v1B\rTopologyProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_topology_proto_rawDescOnce sync.Once

@@ -654,9 +654,9 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x12DIMENSION_UPSTREAM\x10\x05\x12\x13\n" +
 	"\x0fDIMENSION_OWNER\x10\x06\x12\x1a\n" +
 	"\x16DIMENSION_SERVED_MODEL\x10\a\x12\x12\n" +
-	"\x0eDIMENSION_HOUR\x10\bB\xb5\x01\n" +
+	"\x0eDIMENSION_HOUR\x10\bBk\n" +
 	"\x13com.genway.admin.v1B\n" +
-	"UsageProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
+	"UsageProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xaa\x02\x0fGenway.Admin.V1b\x06proto3"
 
 var (
 	file_genway_admin_v1_usage_proto_rawDescOnce sync.Once

@@ -268,8 +268,8 @@ const file_genway_transport_v1_deferral_proto_rawDesc = "" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x1e\n" +
 	"\n" +
 	"translated\x18\x03 \x01(\fR\n" +
-	"translatedB\xd4\x01\n" +
-	"\x17com.genway.transport.v1B\rDeferralProtoP\x01Z<github.com/genway/genway/gen/genway/transport/v1;transportv1\xa2\x02\x03GTX\xaa\x02\x13Genway.Transport.V1\xca\x02\x13Genway\\Transport\\V1\xe2\x02\x1fGenway\\Transport\\V1\\GPBMetadata\xea\x02\x15Genway::Transport::V1b\x06proto3"
+	"translatedB~\n" +
+	"\x17com.genway.transport.v1B\rDeferralProtoP\x01Z<github.com/genway/genway/gen/genway/transport/v1;transportv1\xaa\x02\x13Genway.Transport.V1b\x06proto3"
 
 var (
 	file_genway_transport_v1_deferral_proto_rawDescOnce sync.Once
