@@ -281,7 +281,7 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 	if err != nil {
 		return nil, err
 	}
-	body, err := responses.Foreground(c.req.Head().GetWire().GetJson())
+	body, err := responses.Codec{}.Foreground(c.req.Head().GetWire().GetJson())
 	if err != nil {
 		return nil, err
 	}

@@ -28,12 +28,15 @@ func Background(req *genwayv1.GenerateTextRequest) bool {
 	return member.Native(protocol, req.GetNativeFields(), memberBackground).Kind() == 't'
 }
 
-// Foreground returns the body of a request without that.
-func Foreground(request []byte) ([]byte, error) {
+// Foreground returns the body of a request without that; nil for a request that does not ask for it.
+func (Codec) Foreground(request []byte) ([]byte, error) {
+	if !InBackground(request) {
+		return nil, nil
+	}
 	return member.Patch(request, member.Member{Name: memberBackground})
 }
 
-// InBackground reports whether the response was created with background: true.
+// InBackground reports whether a request asks for a response in the background, or a response was created so.
 func InBackground(body []byte) bool {
 	return jsontext.Value(member.Value(body, memberBackground)).Kind() == 't'
 }

@@ -78,8 +78,8 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 			resp.Refusal = refusal(err, speller)
 		}
 	}
-	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent)
-	t := tracing{from: req.GetBody(), to: sent.body, sender: caller, receiver: p.wire.spec, losses: sent.losses, names: speller, refusal: resp.GetRefusal()}
+	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent) && !decoded.background
+	t := tracing{from: req.GetBody(), to: sent.body, sender: caller, receiver: p.wire.spec, losses: sent.losses, names: speller, refusal: resp.GetRefusal(), background: decoded.background}
 	if place := protocol.Of(target.Protocol).Upstream.Breakpoints; target.Cache && place != nil && decoded.text != nil && target.Protocol != caller.ID {
 		t.cached = place(decoded.text.GenerateTextRequest) != decoded.text.GenerateTextRequest
 	}

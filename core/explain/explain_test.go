@@ -286,3 +286,18 @@ func TestExplainStrangers(t *testing.T) {
 		t.Errorf("for nobody: %v", resp)
 	}
 }
+
+// A response in the background is made by the gateway, so that no upstream gets the member.
+func TestBackground(t *testing.T) {
+	for _, receiver := range []string{"chat_completions", "responses", "messages", "generate_content", "interactions"} {
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{
+			Protocol: "responses", UpstreamProtocol: receiver, Model: "m", Body: []byte(`{"model":"m","input":"Hi","background":true,"max_output_tokens":99}`),
+		})
+		if err != nil || resp.GetRefusal() != nil || bytes.Contains(resp.GetUpstreamBody(), []byte("background")) || resp.GetPassedThrough() {
+			t.Fatal(receiver, err, resp)
+		}
+		if m := fates(resp.GetMembers())["background"]; m.GetFate() != adminv1.Fate_FATE_IMPLIED || m.GetReason() != "the gateway makes the response in the background" {
+			t.Errorf("%s: %v", receiver, m)
+		}
+	}
+}

@@ -40,6 +40,7 @@ const (
 	saidByCall    = "the call says it"
 	saidByCalls   = "each image is drawn by a call of its own"
 	saidByPlace   = "its place says it"
+	saidByGateway = "the gateway makes the response in the background"
 	saidAnyway    = "it says what is so without it"
 	nothingDoes   = "nothing that arrives depends on it"
 	onlyThisValue = "no other value of it is possible"
@@ -64,6 +65,8 @@ type tracing struct {
 	refusal          *adminv1.ExplainedRefusal
 	// answer says that from is an answer, which has no settings and on which no override bears.
 	answer bool
+	// background says that the gateway makes the response in the background.
+	background bool
 	// cached says that the target adds all prompt-cache breakpoints of the upstream's body.
 	cached bool
 	// plain returns what a body becomes without overrides; false where it is refused.
@@ -294,6 +297,8 @@ func (t *tracing) setting(n *node) bool {
 		t.claim(n, n.path)
 	case inPath:
 		n.why = saidByPath
+	case t.background && path == "background":
+		n.why = saidByGateway
 	case path == "stream" && isContract(t.receiver):
 		n.why = saidByCall
 	case len(rows) > 0 && rows[0].row.Field == "count" && t.receiver.Codec != nil:

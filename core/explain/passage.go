@@ -43,6 +43,8 @@ type message struct {
 	image  *images.Request
 	model  string
 	stream bool
+	// background reports that the response is made in the background.
+	background bool
 }
 
 // json is the message as ProtoJSON, without the caller's own body.
@@ -79,6 +81,21 @@ func (p *passage) decode(body []byte) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
+	background := false
+	if c, ok := p.caller.Codec.(interface {
+		Foreground(request []byte) ([]byte, error)
+	}); ok {
+		foreground, err := c.Foreground(body)
+		if err != nil {
+			return nil, err
+		}
+		if background = foreground != nil; background { // the core makes the response, and asks upstreams by the contract
+			own = nil
+			if req, err = p.caller.Codec.DecodeRequest(foreground); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if p.model != "" {
 		req.Model = p.model
 	}
@@ -86,7 +103,7 @@ func (p *passage) decode(body []byte) (*message, error) {
 		return nil, fault.Missing("model")
 	}
 	req.Wire = own
-	return &message{proto: req.GenerateTextRequest, text: req, model: req.GetModel(), stream: req.Stream || p.stream}, nil
+	return &message{proto: req.GenerateTextRequest, text: req, model: req.GetModel(), stream: req.Stream || p.stream, background: background}, nil
 }
 
 // aim makes the routers of a target.

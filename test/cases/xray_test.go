@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/explain"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"github.com/genway/genway/protocol"
@@ -34,10 +35,15 @@ func xrayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := harness.New(t, harness.Config{})
+	keeps, _ := accounted(t, opened(t), nil)
 	for _, body := range bodies.Files {
 		caller, _, _ := strings.Cut(body.Name, " ")
 		for _, upstream := range harness.Texts() {
 			for name, streamed := range map[string]bool{" unary": false, " streamed": true} {
+				g := g
+				if responses.InBackground(body.Data) {
+					g, streamed = keeps, false
+				}
 				t.Run(body.Name+" over "+string(upstream)+name, func(t *testing.T) {
 					compareXray(t, g, harness.Protocol(caller), upstream, "gpt-5.1", string(body.Data), streamed)
 				})
@@ -47,9 +53,13 @@ func xrayed(t *testing.T) {
 	counted := map[string]int{}
 	for _, x := range recordedRequests(t) {
 		caller, model, body := harness.Protocol(x.Protocol), strings.ReplaceAll(cmp.Or(x.Model(), "m"), "/", "-"), withoutModel(t, x.Request)
+		g, streamed := g, x.Stream
+		if responses.InBackground(x.Request) {
+			g, streamed = keeps, false
+		}
 		for _, upstream := range harness.Texts() {
 			ok := t.Run(x.ID+" over "+string(upstream), func(t *testing.T) {
-				lost, refused := compareXray(t, g, caller, upstream, model, body, x.Stream)
+				lost, refused := compareXray(t, g, caller, upstream, model, body, streamed)
 				counted["translated"]++
 				counted["names lost"] += lost
 				if refused {
@@ -116,6 +126,10 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 		}
 		return 0, true
 	}
+	background := responses.InBackground([]byte(body))
+	if background {
+		a = until(t, g, a.JSON().At("id").Text(), "completed")
+	}
 	sent := g.Upstream(upstream).Last(t).Body
 	if !bytes.Equal(sent, x.GetUpstreamBody()) {
 		t.Errorf("the upstream got\n%s\nand the X-ray shows\n%s", sent, x.GetUpstreamBody())
@@ -145,7 +159,7 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 	if list != named || !slices.Equal(x.GetLost(), lost) {
 		t.Errorf("the header names %q, the X-ray %q and %q", named, lost, x.GetLost())
 	}
-	if caller == upstream && slices.ContainsFunc(x.GetMembers(), func(m *adminv1.ExplainedMember) bool {
+	if passes := caller == upstream && !background; passes != x.GetPassedThrough() || passes && slices.ContainsFunc(x.GetMembers(), func(m *adminv1.ExplainedMember) bool {
 		return m.GetFate() != adminv1.Fate_FATE_KEPT && m.GetFate() != adminv1.Fate_FATE_ADDED
 	}) {
 		t.Errorf("its own protocol: %v", x.GetMembers())
