@@ -51,3 +51,23 @@ func TestWeighed(t *testing.T) {
 		}
 	}
 }
+
+// A request that was tried again says why it moved on, in words.
+func TestAttemptRows(t *testing.T) {
+	attempt := func(upstream, kind, reason string) *adminv1.RequestAttempt {
+		return &adminv1.RequestAttempt{Upstream: upstream, Kind: kind, Reason: reason}
+	}
+	resp := &adminv1.GetRequestResponse{Timeline: &adminv1.RequestTimeline{Attempts: []*adminv1.RequestAttempt{
+		attempt("a", "invalid_request", "CONTEXT_LENGTH_EXCEEDED"), attempt("b", "overloaded", "x"), attempt("c", "?", ""), attempt("d", "", ""),
+	}}}
+	want := []string{"b was tried, since the prompt is longer than its context window", "c was tried, since it is overloaded", "d was tried, since it failed", "answered the caller"}
+	for i, row := range attemptRows(resp) {
+		if row.Then != want[i] {
+			t.Errorf("%d: %q, want %q", i, row.Then, want[i])
+		}
+	}
+	resp.Timeline.Attempts = resp.Timeline.Attempts[:1]
+	if rows := attemptRows(resp); len(rows) != 1 || rows[0].Then != "the caller got this failure" {
+		t.Errorf("%+v", rows)
+	}
+}

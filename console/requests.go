@@ -182,6 +182,7 @@ type requestPage struct {
 	Row        requestRow
 	Stages     []chart.Stage
 	Chart      template.HTML
+	Attempts   []attemptRow
 	Prices     []formField
 	Neighbours []requestRow
 	Columns    []column
@@ -195,6 +196,35 @@ type requestPage struct {
 	Reads bool
 }
 
+// attemptRow is an attempt with what came after it.
+type attemptRow struct {
+	*adminv1.RequestAttempt
+	Then string
+}
+
+// movedOn says why a request goes to another target, by the kind or the reason of the failure before.
+var movedOn = map[string]string{
+	"CONTEXT_LENGTH_EXCEEDED": "the prompt is longer than its context window", "CONTENT_POLICY_VIOLATION": "its policy refuses the request", "IMAGE_BLOCKED": "its policy refuses the image",
+	"rate_limited": "its rate limit is reached", "quota_exhausted": "its quota is exhausted", "overloaded": "it is overloaded", "unavailable": "it is unavailable",
+	"bad_upstream": "its answer cannot be used", "timeout": "it took too long", "not_supported": "it does not support this",
+}
+
+// attemptRows are the attempts of a request. Each but the last has failed.
+func attemptRows(resp *adminv1.GetRequestResponse) (rows []attemptRow) {
+	attempts := resp.GetTimeline().GetAttempts()
+	for i, a := range attempts {
+		row := attemptRow{a, "answered the caller"}
+		switch {
+		case i+1 < len(attempts):
+			row.Then = attempts[i+1].GetUpstream() + " was tried, since " + cmp.Or(movedOn[a.GetReason()], movedOn[a.GetKind()], "it failed")
+		case a.GetKind() != "":
+			row.Then = "the caller got this failure"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // showRequest shows one request and what it went through.
 func showRequest(c *call) error {
 	resp, err := c.admin.GetRequest(c.ctx, &adminv1.GetRequestRequest{Id: c.r.PathValue("id")})
@@ -202,7 +232,7 @@ func showRequest(c *call) error {
 		return err
 	}
 	r := resp.GetRequest()
-	p := requestPage{GetRequestResponse: resp, Row: rowOf(r, resp.GetKeyNames()), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
+	p := requestPage{GetRequestResponse: resp, Row: rowOf(r, resp.GetKeyNames()), Columns: requestColumns, Stages: stages(resp), Attempts: attemptRows(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
 	if len(p.Stages) > 0 {
 		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
 			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,

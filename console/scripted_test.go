@@ -92,7 +92,7 @@ func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest)
 	resp := &adminv1.GetRequestResponse{
 		KeyNames: s.names(), Captured: s.captured != nil, Request: r, Neighbours: []*adminv1.LoggedRequest{s.request()},
 		Timeline: &adminv1.RequestTimeline{Admitted: at(1), Settled: at(90), Attempts: []*adminv1.RequestAttempt{
-			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text},
+			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text, Message: s.text},
 			{Upstream: s.text, Begin: at(22), FirstEvent: at(40), Released: at(41), End: at(80), Calls: 1, HttpStatus: 200},
 		}},
 		Price: &adminv1.RequestPrice{Id: s.text, NanoDollars: map[string]int64{s.text: 7}},

@@ -224,7 +224,7 @@ func recount(record *call.Record, r *ledger.Result) {
 		t.Attempts = append(t.Attempts, ledger.Attempt{
 			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
 			Begin: since(a.Begin), Connected: since(a.Connected), Headers: since(a.Headers), FirstEvent: since(a.First), Released: since(a.Released), End: since(a.End),
-			Calls: a.Calls, Status: a.Status, Kind: a.Kind, Reason: a.Reason,
+			Calls: a.Calls, Status: a.Status, Kind: a.Kind, Reason: a.Reason, Message: a.Message,
 		})
 	}
 	var room [256]byte

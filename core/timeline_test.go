@@ -32,7 +32,11 @@ func TestTimelineOfAFallback(t *testing.T) {
 		}
 		return route.Target{Name: name, Upstream: u, Protocol: spoken.ID, Model: "theirs"}
 	}
-	busy := at("busy", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(529) })
+	busy := at("busy", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(529)
+		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"overloaded_error","message":"Busy, \nsk-other-1234567890"}}`)
+	})
 	good := at("good", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":"msg_1","type":"message","role":"assistant","model":"theirs","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`)
@@ -64,7 +68,7 @@ func TestTimelineOfAFallback(t *testing.T) {
 		t.Fatalf("the row is %+v", e)
 	}
 	first, second := line.Attempts[0], line.Attempts[1]
-	if first.Upstream != "busy" || first.Status != 529 || first.Kind != "overloaded" || first.Reason == "" || second.Upstream != "good" || second.Status != 200 || second.Kind != "" || second.Protocol != spoken.Name || second.Model != "theirs" {
+	if first.Upstream != "busy" || first.Status != 529 || first.Kind != "overloaded" || first.Reason == "" || first.Message != "Busy, [REDACTED]" || second.Message != "" || second.Upstream != "good" || second.Status != 200 || second.Kind != "" || second.Protocol != spoken.Name || second.Model != "theirs" {
 		t.Errorf("the attempts are %+v", line.Attempts)
 	}
 	// V19: the limits are a stage within the admission, and the choice of the route is one behind it.

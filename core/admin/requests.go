@@ -271,7 +271,7 @@ func timeline(t ledger.Timeline) *adminv1.RequestTimeline {
 		m.Attempts = append(m.Attempts, &adminv1.RequestAttempt{
 			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
 			Begin: some(a.Begin), Connected: some(a.Connected), Headers: some(a.Headers), FirstEvent: some(a.FirstEvent), Released: some(a.Released), End: some(a.End),
-			Calls: a.Calls, HttpStatus: int32(a.Status), Kind: a.Kind, Reason: a.Reason,
+			Calls: a.Calls, HttpStatus: int32(a.Status), Kind: a.Kind, Reason: a.Reason, Message: a.Message,
 		})
 	}
 	return m

@@ -277,8 +277,8 @@ type Attempt struct {
 	// First is when the first chunk of a streamed answer came, and Released when it was sent
 	// on, after what was held back; zero for none.
 	First, Released time.Time
-	// Kind and Reason are the failure's; empty for success.
-	Kind, Reason string
+	// Kind and Reason are the failure's, and Message what Quote leaves of its text; empty for success.
+	Kind, Reason, Message string
 	// Calls is how often the upstream was called.
 	Calls int64
 	// Address, Port and Status describe the last call over HTTP; zero without one.
@@ -308,7 +308,7 @@ func (r *Record) EndAttempt(err error) {
 	a.Calls += r.Calls
 	if err != nil {
 		f := fault.From(err)
-		a.Kind, a.Reason = fault.Name(f.Kind), f.Reason
+		a.Kind, a.Reason, a.Message = fault.Name(f.Kind), f.Reason, Quote(f.Message)
 	}
 	a.chunks = instrument.Chunks{}
 }

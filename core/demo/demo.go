@@ -246,11 +246,11 @@ func (m *maker) answer(c *caller, asked *model, request *ledger.Request, stream 
 		luck := m.rand.Float64()
 		switch {
 		case to == openAI && request.Start.After(m.outage) && request.Start.Before(m.outage.Add(48*time.Minute)):
-			a.Status, a.Kind, a.Reason = 503, "unavailable", "server_error"
+			a.Status, a.Kind, a.Reason, a.Message = 503, "unavailable", "server_error", "The server had an error while processing your request."
 		case luck < .006:
-			a.Status, a.Kind, a.Reason = 529, "overloaded", "overloaded_error"
+			a.Status, a.Kind, a.Reason, a.Message = 529, "overloaded", "overloaded_error", "Overloaded"
 		case luck < .012:
-			a.Status, a.Kind, a.Reason = 400, "invalid_request", "context_length_exceeded"
+			a.Status, a.Kind, a.Reason, a.Message = 400, "invalid_request", "CONTEXT_LENGTH_EXCEEDED", "The prompt is longer than the model's context window."
 		default:
 			m.serve(c, asked, &r, &a, stream)
 		}

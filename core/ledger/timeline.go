@@ -34,8 +34,9 @@ type Attempt struct {
 	// Calls is how often the upstream was called, Status the last call's over HTTP.
 	Calls  int64
 	Status int
-	// Kind and Reason describe the failure; empty for success.
-	Kind, Reason string
+	// Kind and Reason describe the failure; empty for success. Message is what the upstream said of it, or the gateway: as the
+	// caller would get it, without secrets and shortened.
+	Kind, Reason, Message string
 }
 
 const (
@@ -52,7 +53,8 @@ const (
 // AppendTimeline writes a timeline of an entry as a text, which ParseTimeline reads. It is
 // some 50 bytes for one attempt: numbers are microseconds to the base of 36, and empty for 0;
 // what the entry itself says is written as "=". Of a stage it writes when it began and how long it
-// took, of the route since the admission. Readers of older versions pass over stages.
+// took, of the route since the admission. Only an attempt that failed has a message. Readers of older versions pass over
+// stages and messages.
 func AppendTimeline(b []byte, t *Timeline, request *Request, result *Result) []byte {
 	b = append(b, timelineVersion, ',')
 	b = append(appendNumber(b, int64(t.Admitted/time.Microsecond)), ',')
@@ -68,13 +70,16 @@ func AppendTimeline(b []byte, t *Timeline, request *Request, result *Result) []b
 		a := &t.Attempts[i]
 		for n, text := range a.texts(request, result) {
 			b = append(b, ",|"[btoi(n == 0)])
-			b = appendText(b, *text.is, text.known)
+			b = appendText(b, *text.is, text.known, maxAttemptText)
 		}
 		for _, at := range a.times() {
 			b = appendNumber(append(b, ','), int64(*at/time.Microsecond))
 		}
 		b = appendNumber(append(b, ','), a.Calls)
 		b = appendNumber(append(b, ','), int64(a.Status))
+		if a.Message != "" {
+			b = appendText(append(b, ','), a.Message, "", MaxMessage)
+		}
 	}
 	return b
 }
@@ -106,6 +111,9 @@ func ParseTimeline(e *Entry) (Timeline, bool) {
 		}
 		rest := fields[len(texts)+len(times):]
 		a.Calls, a.Status = number(rest[0]), int(number(rest[1]))
+		if len(rest) > 2 {
+			a.Message = parseText(rest[2], "")
+		}
 		t.Attempts = append(t.Attempts, a)
 	}
 	return t, true
@@ -178,19 +186,22 @@ func stage(begin, took string, from time.Duration) Stage {
 	return s
 }
 
-// maxAttemptText bounds a text of an attempt, in bytes.
-const maxAttemptText = 128
+// maxAttemptText bounds a text of an attempt and MaxMessage its message, in bytes.
+const (
+	maxAttemptText = 128
+	MaxMessage     = 240
+)
 
 // appendText writes a text, or that the entry has it. The bytes that have a meaning are
 // written as %XX.
-func appendText(b []byte, s, entrys string) []byte {
+func appendText(b []byte, s, entrys string, most int) []byte {
 	switch {
 	case s == "":
 		return b
 	case s == entrys:
 		return append(b, same...)
-	case len(s) > maxAttemptText:
-		s = s[:maxAttemptText]
+	case len(s) > most:
+		s = s[:most]
 	}
 	const digits = "0123456789ABCDEF"
 	for i := range len(s) {

@@ -27,7 +27,7 @@ func TestTimelineRoundTrip(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "attempts") {
 			want.Attempts = append(want.Attempts, ledger.Attempt{
-				Upstream: text.Draw(t, "upstream"), Protocol: text.Draw(t, "protocol"), Model: text.Draw(t, "model"), Kind: text.Draw(t, "kind"), Reason: text.Draw(t, "reason"),
+				Upstream: text.Draw(t, "upstream"), Protocol: text.Draw(t, "protocol"), Model: text.Draw(t, "model"), Kind: text.Draw(t, "kind"), Reason: text.Draw(t, "reason"), Message: text.Draw(t, "message"),
 				Begin: at.Draw(t, "begin"), Connected: at.Draw(t, "connected"), Headers: at.Draw(t, "headers"), FirstEvent: at.Draw(t, "first"), Released: at.Draw(t, "released"), End: at.Draw(t, "end"),
 				Calls: rapid.Int64Range(0, 1<<40).Draw(t, "calls"), Status: rapid.IntRange(0, 999).Draw(t, "status"),
 			})
@@ -49,7 +49,7 @@ func TestTimelineIsBounded(t *testing.T) {
 	long := strings.Repeat("鍵", 1000)
 	many := ledger.Timeline{Settled: 1 << 62}
 	for range 100 {
-		many.Attempts = append(many.Attempts, ledger.Attempt{Upstream: long, Protocol: long, Model: long, Kind: long, Reason: long, End: 1 << 62, Calls: 1 << 62})
+		many.Attempts = append(many.Attempts, ledger.Attempt{Upstream: long, Protocol: long, Model: long, Kind: long, Reason: long, Message: long, End: 1 << 62, Calls: 1 << 62})
 	}
 	e := &ledger.Entry{}
 	e.Timeline = string(ledger.AppendTimeline(nil, &many, &e.Request, &e.Result))

@@ -1276,7 +1276,10 @@ type RequestAttempt struct {
 	// Why it failed, and so why the request moved on to the next or ended; empty for success.
 	Kind string `protobuf:"bytes,12,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The fault's reason; empty for success.
-	Reason        string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the upstream said of the failure, or the gateway: up to 240 bytes, without credentials and long quotations. Empty for success,
+	// and in what older versions recorded.
+	Message       string `protobuf:"bytes,14,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1398,6 +1401,13 @@ func (x *RequestAttempt) GetKind() string {
 func (x *RequestAttempt) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *RequestAttempt) GetMessage() string {
+	if x != nil {
+		return x.Message
 	}
 	return ""
 }
@@ -1894,7 +1904,7 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"limits_end\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tlimitsEnd\x12?\n" +
 	"\vroute_begin\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\n" +
 	"routeBegin\x12;\n" +
-	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\brouteEnd\"\xc1\x04\n" +
+	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\brouteEnd\"\xe0\x04\n" +
 	"\x0eRequestAttempt\x12\x1f\n" +
 	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x1f\n" +
 	"\bprotocol\x18\x02 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x19\n" +
@@ -1911,7 +1921,8 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\vhttp_status\x18\v \x01(\x05B\x03\xe0A\x03R\n" +
 	"httpStatus\x12\x17\n" +
 	"\x04kind\x18\f \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
-	"\x06reason\x18\r \x01(\tB\x03\xe0A\x03R\x06reason\"\xbb\x01\n" +
+	"\x06reason\x18\r \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
+	"\amessage\x18\x0e \x01(\tB\x03\xe0A\x03R\amessage\"\xbb\x01\n" +
 	"\fRequestPrice\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12V\n" +
 	"\fnano_dollars\x18\x02 \x03(\v2..genway.admin.v1.RequestPrice.NanoDollarsEntryB\x03\xe0A\x03R\vnanoDollars\x1a>\n" +
