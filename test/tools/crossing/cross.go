@@ -2,14 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	translated "github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -30,35 +30,48 @@ func cross(r *report, x exchange, other string) {
 	}
 }
 
-// request crosses the request, and returns it as a caller of the other protocol
-// would have written it.
+// request crosses the request as the gateway sends it to an upstream of which only the protocol is known, and returns it
+// as a caller of the other protocol would have written it.
 func request(r *row, x exchange, here, there protocol) *codec.Request {
 	plain := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m"}, Stream: x.Stream, IncludeUsage: true}
-	asked, err := here.codec.DecodeRequest(x.Request)
+	asked, err := asked(x, here)
 	if err != nil {
 		r.refused(x, err)
 		return plain
 	}
-	if asked.Model == "" {
-		asked.Model = x.Model()
-	}
-	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
 	r.judged(x, asked, r.vendors[r.to])
-	var losses codec.Losses
-	fitted := clone(asked)
-	fitted.GenerateTextRequest = translated.Neutral(fitted.GenerateTextRequest, there.codec.Protocol())
-	body, err := there.codec.EncodeRequest(fitted, &losses)
+	body, losses, err := r.engines[r.to].asks(asked)
 	if err != nil {
 		r.refused(x, err)
 		return plain
 	}
-	r.translated(x, losses.List(), judge(there.request, body, false), body)
+	r.translated(x, losses, judge(there.request, body, false), body)
 	if again, err := there.codec.DecodeRequest(body); err == nil {
 		plain.GenerateTextRequest = again.GenerateTextRequest
 	} else {
 		r.misfits(x, []misfit{{"$", "is not read again: " + err.Error(), false}}, body)
 	}
 	return plain
+}
+
+// asked is a request as the gateway asks upstreams, which makes responses in the background itself.
+func asked(x exchange, here protocol) (*codec.Request, error) {
+	body := x.Request
+	if responses.InBackground(body) {
+		var err error
+		if body, err = (responses.Codec{}).Foreground(body); err != nil {
+			return nil, err
+		}
+	}
+	asked, err := here.codec.DecodeRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	if asked.Model == "" {
+		asked.Model = x.Model()
+	}
+	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
+	return asked, nil
 }
 
 func clone(r *codec.Request) *codec.Request {
@@ -71,7 +84,7 @@ func clone(r *codec.Request) *codec.Request {
 func answer(r *row, x exchange, here, there protocol, asked *codec.Request) {
 	resp, err := here.codec.DecodeResponse(x.Response)
 	if err != nil {
-		r.refused(x, err)
+		r.ended(x, err, there, nil, nil)
 		return
 	}
 	var losses codec.Losses
@@ -119,8 +132,7 @@ func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
 		err = end(decoder.Close())
 	}
 	if err != nil {
-		r.refused(x, err)
-		r.misfits(x, all, sent.Bytes())
+		r.ended(x, err, there, all, sent.Bytes())
 		return
 	}
 	r.translated(x, losses.List(), all, sent.Bytes())
@@ -148,19 +160,20 @@ func judge(t reflect.Type, body []byte, answer bool) []misfit {
 	return fit(t, v, "$", answer)
 }
 
-// nameOf returns the name of what a refusal is about, or "" when it has none.
+// ended notes an answer in place of which the upstream has failed, or which it has cut. Its callers get that as an error of
+// theirs.
+func (r *row) ended(x exchange, err error, there protocol, all []misfit, sent []byte) {
+	f := fault.From(err)
+	f.RequestID = "req_1"
+	_, body := there.codec.EncodeError(f)
+	r.count(x, endedKey, cmp.Or(f.Reason, fault.Name(f.Kind)))
+	r.translated(x, nil, append(all, judge(there.error, body, true)...), append(sent, body...))
+}
+
+// nameOf returns the name of the member that a refusal is about, or "" when it has none.
 func nameOf(err error) string {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return ""
-	}
-	switch {
-	case f.Wire != nil:
-		return "(the upstream's own error)"
-	case f.Kind == fault.InvalidRequest:
+	if f := fault.From(err); f.Kind == fault.InvalidRequest {
 		return f.Param
-	case f.Kind == fault.BadUpstream:
-		return "(" + f.Reason + ")"
 	}
 	return ""
 }

@@ -2,14 +2,14 @@
 // by the vendors' own SDKs. It reads a corpus of gzipped JSON lines (id, protocol,
 // path, status, stream, request, response or response_sse).
 //
-// Each request of a protocol is decoded and encoded for every other protocol. The
-// body must fit the request type of that protocol's SDK: no unknown and no missing
+// Each request of a protocol is sent through a router to every other protocol, as the gateway
+// sends it. The body must fit the request type of that protocol's SDK: no unknown and no missing
 // members. Else the request must be refused, and the refusal name a member. Each
 // answer, whole, streamed or an error, is decoded and encoded for the callers of every
 // other protocol, and must have all members the SDK's types demand.
 //
-// Each request is also sent through a router to models of the other protocol's vendors,
-// as the gateway sends it, and judged by what the vendors refuse (package strict). What a
+// Each request is also sent to models of the other protocol's vendors,
+// and judged by what the vendors refuse (package strict). What a
 // vendor has answered is judged, too: a rule that refuses it is wrong. Requests of real
 // clients (-captures) are only judged as requests.
 //

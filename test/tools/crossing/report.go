@@ -17,6 +17,8 @@ type report struct {
 	rows map[string]*row
 	// vendors are those of each protocol, who judge requests.
 	vendors map[string][]*vendor
+	// engines get the requests of each protocol.
+	engines map[string]*vendor
 	// show gets the bodies; nil is nowhere.
 	show io.Writer
 }
@@ -37,13 +39,15 @@ type count struct {
 }
 
 func newReport() (*report, error) {
-	r := &report{rows: map[string]*row{}, vendors: map[string][]*vendor{}}
+	r := &report{rows: map[string]*row{}, vendors: map[string][]*vendor{}, engines: map[string]*vendor{}}
 	for _, protocol := range names {
-		all, err := vendorsOf(protocol)
+		var err error
+		if r.vendors[protocol], err = vendorsOf(protocol); err == nil {
+			r.engines[protocol], err = newEngine(protocol)
+		}
 		if err != nil {
 			return nil, err
 		}
-		r.vendors[protocol] = all
 	}
 	return r, nil
 }
@@ -69,6 +73,9 @@ func (r *row) count(x exchange, what, member string) {
 
 // refusedKey begins what is counted as a refusal.
 const refusedKey = "refused  "
+
+// endedKey begins what is counted as an answer that ended with an error of the upstream's.
+const endedKey = "ended by "
 
 // refused notes a refusal. One without a name is a misfit.
 func (r *row) refused(x exchange, err error) {
@@ -161,6 +168,8 @@ func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%-44s %9d %10d %7d %12d  %29d\n", "all", total.asked, total.whole, total.refusals, total.bad, total.unwanted)
 	fmt.Fprintln(w, "\nrefused by")
 	r.causes(w, refusedKey)
+	fmt.Fprintln(w, "\nanswers ended by an error of the upstream's")
+	r.causes(w, endedKey)
 	fmt.Fprintln(w, "\nrefused by the vendor's rules")
 	r.causes(w, vendorKey)
 	for _, pair := range slices.Sorted(maps.Keys(r.rows)) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	table "github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/test/strict"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // targets are what bodies of each protocol are sent to: models of each generation whose rules differ, and places.
@@ -43,30 +45,39 @@ const newWord = "an engine's own effort, \"default\": words that no vendor has a
 type vendor struct {
 	strict.Target
 	router *route.Router
-	sent   []byte
+	// answer is that of each call; nil has it fail.
+	answer, sent []byte
 }
 
 // vendorsOf returns those of a protocol.
-func vendorsOf(kind string) ([]*vendor, error) {
-	var all []*vendor
+func vendorsOf(kind string) (all []*vendor, err error) {
 	for _, target := range targets[kind] {
 		target.Protocol = kind
-		v := &vendor{Target: target}
-		config := remote.Config{Protocol: table.ByKind(kind).ID, BaseURL: "http://vendor.invalid/v1", HTTP: v}
-		if target.Place != "" {
-			config.Place, _ = provider.Find(target.Place).Endpoint(kind, "")
-		}
-		adapter, err := remote.New(config)
+		v, err := newVendor(target, catalog.Shipped())
 		if err != nil {
 			return nil, err
 		}
-		v.router = route.New([]route.Route{{Model: "*", Targets: []route.Target{{
-			Name: target.Model, Upstream: adapter, Protocol: config.Protocol, Model: target.Model, Catalog: catalog.Shipped(),
-			Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: -1}),
-		}}}})
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+// newVendor returns one whose models are those of the catalogue; nil knows none.
+func newVendor(target strict.Target, models *catalog.Catalog) (*vendor, error) {
+	v := &vendor{Target: target}
+	config := remote.Config{Protocol: table.ByKind(target.Protocol).ID, BaseURL: "http://vendor.invalid/v1", HTTP: v}
+	if target.Place != "" {
+		config.Place, _ = provider.Find(target.Place).Endpoint(target.Protocol, "")
+	}
+	adapter, err := remote.New(config)
+	if err != nil {
+		return nil, err
+	}
+	v.router = route.New([]route.Route{{Model: "*", Targets: []route.Target{{
+		Name: target.Model, Upstream: adapter, Protocol: config.Protocol, Model: target.Model, Catalog: models,
+		Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: -1}),
+	}}}})
+	return v, nil
 }
 
 var errKept = errors.New("the body is kept, and nothing is sent")
@@ -78,7 +89,33 @@ func (v *vendor) RoundTrip(r *http.Request) (*http.Response, error) {
 	if v.sent, err = io.ReadAll(r.Body); err != nil {
 		return nil, err
 	}
-	return nil, errKept
+	if v.answer == nil {
+		return nil, errKept
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, Request: r, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(v.answer)),
+	}, nil
+}
+
+// newEngine returns an upstream of which only the protocol is known.
+func newEngine(kind string) (*vendor, error) {
+	v, err := newVendor(strict.Target{Protocol: kind}, nil)
+	if err == nil {
+		v.answer, err = protocols[kind].codec.EncodeResponse(&genwayv1.GenerateTextResponse{Id: "1", Model: "m", CreateTime: timestamppb.Now(), Candidates: []*genwayv1.Candidate{{
+			Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "."}}}}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN,
+		}}}, codec.Answer{})
+	}
+	return v, err
+}
+
+// asks returns the body of a request and what that loses, or the gateway's refusal.
+func (v *vendor) asks(asked *codec.Request) ([]byte, []*genwayv1.Loss, error) {
+	ctx := call.With(context.Background(), &call.Record{})
+	resp, err := v.router.GenerateText(ctx, deferred.New(clone(asked).GenerateTextRequest))
+	if err == nil && asked.Stream {
+		_ = v.router.StreamGenerateText(ctx, deferred.New(clone(asked).GenerateTextRequest), func(*genwayv1.StreamGenerateTextResponse) error { return errKept })
+	}
+	return v.sent, resp.GetLosses(), err
 }
 
 // refusals returns what the vendor refuses of a request, and its body. The body is nil if the gateway refuses it.
