@@ -119,6 +119,7 @@ var routes = map[string]handler{
 	"GET /requests":                     listRequests,
 	"GET /requests.csv":                 requestsCSV,
 	"GET /requests/live":                liveRequests,
+	"GET /requests/refused":             listRefused,
 	"GET /requests/{id}":                showRequest,
 	"GET /requests/{id}/file":           requestFile,
 	"GET /requests/{id}/bodies":         showBodies,

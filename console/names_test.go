@@ -63,7 +63,7 @@ func TestKeyNames(t *testing.T) {
 	}
 	session := f.signIn(t, f.root)
 	for path, want := range map[string]string{
-		"/requests": ">=nightly &lt;b&gt;</td>", "/requests/1-2": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <code>key_x</code>`,
+		"/requests": ">=nightly &lt;b&gt;</td>", "/requests/refused": `>=nightly &lt;b&gt;</a>`, "/requests/1-2": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <code>key_x</code>`,
 		"/usage?by=key": `<a href="/keys/key_x">=nightly &lt;b&gt;</a> <small>key_x</small>`,
 	} {
 		if got := f.get(t, session, path).body; !strings.Contains(got, want) {

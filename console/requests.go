@@ -18,6 +18,7 @@ import (
 
 	"github.com/genway/genway/console/chart"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -175,6 +176,42 @@ func requestsCSV(c *call) error {
 		table = append(table, append(append([]string{r.GetId()}, rowOf(r, nil).Cells...), resp.GetKeyNames()[r.GetKeyId()]))
 	}
 	return c.writeCSV("genway-requests.csv", table)
+}
+
+// refusedRow is a request that was refused, with the limit that refused it in words.
+type refusedRow struct {
+	*adminv1.RefusedRequest
+	Limit string
+}
+
+type refusedPage struct {
+	*adminv1.ListRefusedRequestsResponse
+	Rows []refusedRow
+}
+
+// listRefused shows the sample of refused requests.
+func listRefused(c *call) error {
+	resp, err := c.admin.ListRefusedRequests(c.ctx, &adminv1.ListRefusedRequestsRequest{})
+	if err != nil {
+		return err
+	}
+	p := refusedPage{ListRefusedRequestsResponse: resp}
+	for _, r := range resp.GetRequests() {
+		p.Rows = append(p.Rows, refusedRow{r, quotaWords(r.GetQuota())})
+	}
+	c.show(http.StatusOK, "refused.html", "Refused requests", p)
+	return nil
+}
+
+// quotaWords writes a limit: key, 5 requests/minute; empty for none.
+func quotaWords(q *genwayv1.Quota) string {
+	switch {
+	case q == nil:
+		return ""
+	case q.GetPeriod() != "":
+		return q.GetScope() + ", " + money(q.GetLimit()) + " a " + q.GetPeriod()
+	}
+	return q.GetScope() + ", " + count(q.GetLimit()) + " " + q.GetUnit()
 }
 
 type requestPage struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/admin"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // scripted is the Admin service with requests and a topology that a test makes up, all of whose texts
@@ -78,6 +79,13 @@ func (s *scripted) request() *adminv1.LoggedRequest {
 func (s *scripted) ListRequests(_ context.Context, req *adminv1.ListRequestsRequest) (*adminv1.ListRequestsResponse, error) {
 	s.asked = req
 	return &adminv1.ListRequestsResponse{Requests: []*adminv1.LoggedRequest{s.request()}, NextPageToken: "next&=" + s.text, ReadUntil: timestamppb.New(time.Unix(1e9, 0)), KeyNames: s.names()}, nil
+}
+
+func (s *scripted) ListRefusedRequests(context.Context, *adminv1.ListRefusedRequestsRequest) (*adminv1.ListRefusedRequestsResponse, error) {
+	return &adminv1.ListRefusedRequestsResponse{KeyNames: s.names(), Omitted: 12345, StartTime: timestamppb.New(time.Unix(1e9, 0)), Requests: []*adminv1.RefusedRequest{
+		{RequestId: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)), KeyId: s.text, Owner: s.text, Protocol: s.text, Model: s.text, Kind: s.text, Reason: s.text, Message: s.text, Quota: &genwayv1.Quota{Scope: s.text, Unit: s.text, Limit: 5}},
+		{Kind: "quota_exhausted", Quota: &genwayv1.Quota{Scope: "owner", Limit: 2e9, Period: "day"}}, {Kind: "unauthenticated"},
+	}}, nil
 }
 
 func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest) (*adminv1.GetRequestResponse, error) {
@@ -220,7 +228,7 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/overview", "/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/upstreams/try?upstream=sandbox", "/configuration", "/captures", "/nodes"}
+var scriptedPages = []string{"/overview", "/requests", "/requests/1-2", "/requests/refused", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/upstreams/try?upstream=sandbox", "/configuration", "/captures", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {

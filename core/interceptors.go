@@ -18,6 +18,7 @@ import (
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/refusals"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
@@ -54,6 +55,8 @@ type Interceptors struct {
 	Tracer  *tracing.Tracer
 	// Board lists the calls in flight; nil does not.
 	Board *flight.Board
+	// Refused keeps calls of Generation that were refused; nil does not.
+	Refused *refusals.Log
 	// Intake, if set, bounds what the calls of direct callers cost while their messages
 	// come in. NewServer makes one.
 	Intake *intake.Intake

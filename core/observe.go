@@ -80,6 +80,9 @@ func (i Interceptors) finish(ctx context.Context, record *call.Record, err error
 	if err != nil && record.Outcome == "" {
 		f := fault.From(err)
 		i.Metrics.Refused(protocolName(record.Caller.Protocol), fault.Name(f.Kind))
+		if strings.HasPrefix(record.Method, generation) {
+			i.Refused.Add(record, f)
+		}
 		if f.Reason == auth.ReasonKeysUnavailable {
 			i.Metrics.StoreFailed("keys")
 		}

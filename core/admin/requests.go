@@ -194,6 +194,27 @@ func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest
 	return resp, nil
 }
 
+// ListRefusedRequests lists the sample of this process.
+func (s *Service) ListRefusedRequests(ctx context.Context, req *adminv1.ListRefusedRequestsRequest) (*adminv1.ListRefusedRequestsResponse, error) {
+	if s.config.Refused == nil {
+		return s.UnimplementedAdminServer.ListRefusedRequests(ctx, req)
+	}
+	sample := s.config.Refused.Sample()
+	resp := &adminv1.ListRefusedRequestsResponse{Omitted: sample.Omitted, StartTime: timestamppb.New(sample.Since)}
+	var ids []string
+	for i := range sample.Requests {
+		r := &sample.Requests[i]
+		resp.Requests = append(resp.Requests, &adminv1.RefusedRequest{
+			RequestId: r.ID, StartTime: timestamppb.New(r.Start), KeyId: r.KeyID, Owner: r.Owner, Protocol: r.Protocol, Method: r.Method, Model: r.Model,
+			Kind: r.Kind, Reason: r.Reason, Message: r.Message, Quota: r.Quota,
+		})
+		ids = append(ids, r.KeyID)
+	}
+	var err error
+	resp.KeyNames, err = s.names(ctx, ids)
+	return resp, err
+}
+
 // located reads the id of a LoggedRequest.
 func located(id string) (process, number int64, err error) {
 	first, second, _ := strings.Cut(id, "-")

@@ -21,12 +21,13 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/refusals"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"golang.org/x/time/rate"
 )
 
 // Config configures a Service. All but Explainer, Topology, Configurator, Recorder,
-// Prices, Captures, Trier, Limiter and Clock must be set; methods of what is not set are unimplemented.
+// Prices, Captures, Trier, Limiter, Refused and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -53,6 +54,8 @@ type Config struct {
 	Trier Trier
 	// Limiter knows the limits of keys and owners; nil has none.
 	Limiter *limit.Limiter
+	// Refused has the requests that this process has refused.
+	Refused *refusals.Log
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }

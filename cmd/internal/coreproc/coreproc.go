@@ -24,6 +24,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/refusals"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream/remote"
@@ -58,6 +59,7 @@ type Core struct {
 	metrics   net.Listener  // nil for none
 	debug     net.Listener  // likewise
 	board     *flight.Board // nil without debug
+	refused   *refusals.Log
 	notices   *connections.Notices
 	data      Data
 	log       *slog.Logger
@@ -123,7 +125,8 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		captures.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Configurator: routing, Recorder: db.Recorder(), Limiter: limits.Limiter, Captures: captures, Trier: service})
+	sample := refusals.New(time.Now)
+	administration, err := admin.New(admin.Config{Keys: keyService, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Configurator: routing, Recorder: db.Recorder(), Limiter: limits.Limiter, Captures: captures, Trier: service, Refused: sample})
 	if err != nil {
 		kept.Close()
 		captures.Close()
@@ -133,12 +136,12 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if f.Debug != "" {
 		board = flight.NewBoard()
 	}
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Gate: gate, Metrics: counts, Tracer: tel.Tracer, Logger: log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Refused: sample, Gate: gate, Metrics: counts, Tracer: tel.Tracer, Logger: log}
 	notices := connections.NewNotices(log, "grpc", counts.Connection)
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: cli.Grace(f.Grace), MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
 	self.server.Store(server)
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, captures: captures, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, captures: captures, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, refused: sample, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))
 	if err := c.watch(&self.limitsUnavailable); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -229,7 +232,7 @@ func (c *Core) Telemetry() *telemetry.Telemetry { return c.telemetry }
 
 // Channel connects an edge in the same process to the core, which trusts it.
 func (c *Core) Channel() grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Refused: c.refused, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.Channel(c.service, interceptors, c.server.Health())
 }
 
@@ -242,7 +245,7 @@ func (c *Core) AdminChannel() grpc.ClientConnInterface {
 // DirectChannel connects a console in the same process to the Generation service, as a
 // direct caller.
 func (c *Core) DirectChannel() grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Refused: c.refused, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.DirectChannel(c.service, interceptors)
 }
 

@@ -71,6 +71,10 @@ func journey(b *browser, s started) {
 	if !refused {
 		t.Error("nothing was refused")
 	}
+	b.do("remember the page", chromedp.Location(&at))
+	b.click(`header a[href="/requests"]`, there(`a[href="/requests/refused"]`))
+	b.click(`a[href="/requests/refused"]`, `document.querySelector("#refused tbody").innerText.includes("key, 1 requests/minute")`)
+	b.open(at, `a[href^="/audit?subject="]`)
 	b.click(`a[href^="/audit?subject="]`, `document.body.innerText.includes("key.update")`)
 	playground(b)
 	b.click(`form[action="/sign-out"] button`, there("#sign-in"))

@@ -13,7 +13,7 @@ import (
 
 // paths are the pages of a console, by the names of their pictures.
 var paths = []struct{ name, path string }{
-	{"overview", "/overview"}, {"requests", "/requests"}, {"request", "/requests/LAST"}, {"xray", "/xray"}, {"playground", "/playground"}, {"upstreams", "/upstreams"}, {"try", "/upstreams/try?upstream=sandbox"}, {"configuration", "/configuration"}, {"captures", "/captures"}, {"nodes", "/nodes"}, {"usage", "/usage?by=model"}, {"keys", "/keys"}, {"newkey", "/keys/new"}, {"keyimport", "/keys/import"}, {"audit", "/audit"}, {"sessions", "/sessions"}, {"connect", "/connect"},
+	{"overview", "/overview"}, {"requests", "/requests"}, {"request", "/requests/LAST"}, {"refused", "/requests/refused"}, {"xray", "/xray"}, {"playground", "/playground"}, {"upstreams", "/upstreams"}, {"try", "/upstreams/try?upstream=sandbox"}, {"configuration", "/configuration"}, {"captures", "/captures"}, {"nodes", "/nodes"}, {"usage", "/usage?by=model"}, {"keys", "/keys"}, {"newkey", "/keys/new"}, {"keyimport", "/keys/import"}, {"audit", "/audit"}, {"sessions", "/sessions"}, {"connect", "/connect"},
 }
 
 func axeCore(t *testing.T) string {

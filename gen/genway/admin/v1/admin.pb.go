@@ -27,7 +27,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto\x1a\x17google/api/client.proto2\xd2\x17\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto\x1a\x17google/api/client.proto2\xc4\x18\n" +
 	"\x05Admin\x12f\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\"\x12\xdaA\x0fgroups,settings\x12Q\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\"\x06\xdaA\x03key\x12T\n" +
@@ -48,7 +48,8 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\fListRequests\x12$.genway.admin.v1.ListRequestsRequest\x1a%.genway.admin.v1.ListRequestsResponse\"\t\xdaA\x06filter\x12\\\n" +
 	"\n" +
 	"GetRequest\x12\".genway.admin.v1.GetRequestRequest\x1a#.genway.admin.v1.GetRequestResponse\"\x05\xdaA\x02id\x12k\n" +
-	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse\"\t\xdaA\x06filter0\x01\x12^\n" +
+	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse\"\t\xdaA\x06filter0\x01\x12p\n" +
+	"\x13ListRefusedRequests\x12+.genway.admin.v1.ListRefusedRequestsRequest\x1a,.genway.admin.v1.ListRefusedRequestsResponse\x12^\n" +
 	"\aExplain\x12\x1f.genway.admin.v1.ExplainRequest\x1a .genway.admin.v1.ExplainResponse\"\x10\xdaA\rprotocol,body\x12c\n" +
 	"\rListUpstreams\x12%.genway.admin.v1.ListUpstreamsRequest\x1a&.genway.admin.v1.ListUpstreamsResponse\"\x03\xdaA\x00\x12k\n" +
 	"\vTryUpstream\x12#.genway.admin.v1.TryUpstreamRequest\x1a$.genway.admin.v1.TryUpstreamResponse\"\x11\xdaA\x0eupstream,model\x12Z\n" +
@@ -85,50 +86,52 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*ListRequestsRequest)(nil),         // 13: genway.admin.v1.ListRequestsRequest
 	(*GetRequestRequest)(nil),           // 14: genway.admin.v1.GetRequestRequest
 	(*WatchRequestsRequest)(nil),        // 15: genway.admin.v1.WatchRequestsRequest
-	(*ExplainRequest)(nil),              // 16: genway.admin.v1.ExplainRequest
-	(*ListUpstreamsRequest)(nil),        // 17: genway.admin.v1.ListUpstreamsRequest
-	(*TryUpstreamRequest)(nil),          // 18: genway.admin.v1.TryUpstreamRequest
-	(*ListRoutesRequest)(nil),           // 19: genway.admin.v1.ListRoutesRequest
-	(*GetConfigurationRequest)(nil),     // 20: genway.admin.v1.GetConfigurationRequest
-	(*CheckConfigurationRequest)(nil),   // 21: genway.admin.v1.CheckConfigurationRequest
-	(*ReloadConfigurationRequest)(nil),  // 22: genway.admin.v1.ReloadConfigurationRequest
-	(*WriteConfigurationRequest)(nil),   // 23: genway.admin.v1.WriteConfigurationRequest
-	(*ListNodesRequest)(nil),            // 24: genway.admin.v1.ListNodesRequest
-	(*GetStatusRequest)(nil),            // 25: genway.admin.v1.GetStatusRequest
-	(*GetLimitsRequest)(nil),            // 26: genway.admin.v1.GetLimitsRequest
-	(*GetCaptureRequest)(nil),           // 27: genway.admin.v1.GetCaptureRequest
-	(*DeleteCapturesRequest)(nil),       // 28: genway.admin.v1.DeleteCapturesRequest
-	(*ListCaptureRulesRequest)(nil),     // 29: genway.admin.v1.ListCaptureRulesRequest
-	(*CreateKeyResponse)(nil),           // 30: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),              // 31: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),            // 32: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),           // 33: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),           // 34: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),           // 35: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),          // 36: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil),    // 37: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),         // 38: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),            // 39: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),       // 40: genway.admin.v1.CreateSessionResponse
-	(*GetSessionResponse)(nil),          // 41: genway.admin.v1.GetSessionResponse
-	(*EndSessionResponse)(nil),          // 42: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),        // 43: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),          // 44: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),       // 45: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),             // 46: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),       // 47: genway.admin.v1.ListUpstreamsResponse
-	(*TryUpstreamResponse)(nil),         // 48: genway.admin.v1.TryUpstreamResponse
-	(*ListRoutesResponse)(nil),          // 49: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil),    // 50: genway.admin.v1.GetConfigurationResponse
-	(*CheckConfigurationResponse)(nil),  // 51: genway.admin.v1.CheckConfigurationResponse
-	(*ReloadConfigurationResponse)(nil), // 52: genway.admin.v1.ReloadConfigurationResponse
-	(*WriteConfigurationResponse)(nil),  // 53: genway.admin.v1.WriteConfigurationResponse
-	(*ListNodesResponse)(nil),           // 54: genway.admin.v1.ListNodesResponse
-	(*GetStatusResponse)(nil),           // 55: genway.admin.v1.GetStatusResponse
-	(*GetLimitsResponse)(nil),           // 56: genway.admin.v1.GetLimitsResponse
-	(*GetCaptureResponse)(nil),          // 57: genway.admin.v1.GetCaptureResponse
-	(*DeleteCapturesResponse)(nil),      // 58: genway.admin.v1.DeleteCapturesResponse
-	(*ListCaptureRulesResponse)(nil),    // 59: genway.admin.v1.ListCaptureRulesResponse
+	(*ListRefusedRequestsRequest)(nil),  // 16: genway.admin.v1.ListRefusedRequestsRequest
+	(*ExplainRequest)(nil),              // 17: genway.admin.v1.ExplainRequest
+	(*ListUpstreamsRequest)(nil),        // 18: genway.admin.v1.ListUpstreamsRequest
+	(*TryUpstreamRequest)(nil),          // 19: genway.admin.v1.TryUpstreamRequest
+	(*ListRoutesRequest)(nil),           // 20: genway.admin.v1.ListRoutesRequest
+	(*GetConfigurationRequest)(nil),     // 21: genway.admin.v1.GetConfigurationRequest
+	(*CheckConfigurationRequest)(nil),   // 22: genway.admin.v1.CheckConfigurationRequest
+	(*ReloadConfigurationRequest)(nil),  // 23: genway.admin.v1.ReloadConfigurationRequest
+	(*WriteConfigurationRequest)(nil),   // 24: genway.admin.v1.WriteConfigurationRequest
+	(*ListNodesRequest)(nil),            // 25: genway.admin.v1.ListNodesRequest
+	(*GetStatusRequest)(nil),            // 26: genway.admin.v1.GetStatusRequest
+	(*GetLimitsRequest)(nil),            // 27: genway.admin.v1.GetLimitsRequest
+	(*GetCaptureRequest)(nil),           // 28: genway.admin.v1.GetCaptureRequest
+	(*DeleteCapturesRequest)(nil),       // 29: genway.admin.v1.DeleteCapturesRequest
+	(*ListCaptureRulesRequest)(nil),     // 30: genway.admin.v1.ListCaptureRulesRequest
+	(*CreateKeyResponse)(nil),           // 31: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),              // 32: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),            // 33: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),           // 34: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),           // 35: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),           // 36: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),          // 37: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil),    // 38: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),         // 39: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),            // 40: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),       // 41: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),          // 42: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),          // 43: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),        // 44: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),          // 45: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),       // 46: genway.admin.v1.WatchRequestsResponse
+	(*ListRefusedRequestsResponse)(nil), // 47: genway.admin.v1.ListRefusedRequestsResponse
+	(*ExplainResponse)(nil),             // 48: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),       // 49: genway.admin.v1.ListUpstreamsResponse
+	(*TryUpstreamResponse)(nil),         // 50: genway.admin.v1.TryUpstreamResponse
+	(*ListRoutesResponse)(nil),          // 51: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil),    // 52: genway.admin.v1.GetConfigurationResponse
+	(*CheckConfigurationResponse)(nil),  // 53: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationResponse)(nil), // 54: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationResponse)(nil),  // 55: genway.admin.v1.WriteConfigurationResponse
+	(*ListNodesResponse)(nil),           // 56: genway.admin.v1.ListNodesResponse
+	(*GetStatusResponse)(nil),           // 57: genway.admin.v1.GetStatusResponse
+	(*GetLimitsResponse)(nil),           // 58: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureResponse)(nil),          // 59: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesResponse)(nil),      // 60: genway.admin.v1.DeleteCapturesResponse
+	(*ListCaptureRulesResponse)(nil),    // 61: genway.admin.v1.ListCaptureRulesResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -147,52 +150,54 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	13, // 13: genway.admin.v1.Admin.ListRequests:input_type -> genway.admin.v1.ListRequestsRequest
 	14, // 14: genway.admin.v1.Admin.GetRequest:input_type -> genway.admin.v1.GetRequestRequest
 	15, // 15: genway.admin.v1.Admin.WatchRequests:input_type -> genway.admin.v1.WatchRequestsRequest
-	16, // 16: genway.admin.v1.Admin.Explain:input_type -> genway.admin.v1.ExplainRequest
-	17, // 17: genway.admin.v1.Admin.ListUpstreams:input_type -> genway.admin.v1.ListUpstreamsRequest
-	18, // 18: genway.admin.v1.Admin.TryUpstream:input_type -> genway.admin.v1.TryUpstreamRequest
-	19, // 19: genway.admin.v1.Admin.ListRoutes:input_type -> genway.admin.v1.ListRoutesRequest
-	20, // 20: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
-	21, // 21: genway.admin.v1.Admin.CheckConfiguration:input_type -> genway.admin.v1.CheckConfigurationRequest
-	22, // 22: genway.admin.v1.Admin.ReloadConfiguration:input_type -> genway.admin.v1.ReloadConfigurationRequest
-	23, // 23: genway.admin.v1.Admin.WriteConfiguration:input_type -> genway.admin.v1.WriteConfigurationRequest
-	24, // 24: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
-	25, // 25: genway.admin.v1.Admin.GetStatus:input_type -> genway.admin.v1.GetStatusRequest
-	26, // 26: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
-	27, // 27: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
-	28, // 28: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
-	29, // 29: genway.admin.v1.Admin.ListCaptureRules:input_type -> genway.admin.v1.ListCaptureRulesRequest
-	30, // 30: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	31, // 31: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	32, // 32: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	33, // 33: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	34, // 34: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	35, // 35: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	36, // 36: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	37, // 37: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	38, // 38: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	39, // 39: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	40, // 40: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	41, // 41: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
-	42, // 42: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	43, // 43: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	44, // 44: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	45, // 45: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	46, // 46: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	47, // 47: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	48, // 48: genway.admin.v1.Admin.TryUpstream:output_type -> genway.admin.v1.TryUpstreamResponse
-	49, // 49: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	50, // 50: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	51, // 51: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
-	52, // 52: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
-	53, // 53: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
-	54, // 54: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	55, // 55: genway.admin.v1.Admin.GetStatus:output_type -> genway.admin.v1.GetStatusResponse
-	56, // 56: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	57, // 57: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
-	58, // 58: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
-	59, // 59: genway.admin.v1.Admin.ListCaptureRules:output_type -> genway.admin.v1.ListCaptureRulesResponse
-	30, // [30:60] is the sub-list for method output_type
-	0,  // [0:30] is the sub-list for method input_type
+	16, // 16: genway.admin.v1.Admin.ListRefusedRequests:input_type -> genway.admin.v1.ListRefusedRequestsRequest
+	17, // 17: genway.admin.v1.Admin.Explain:input_type -> genway.admin.v1.ExplainRequest
+	18, // 18: genway.admin.v1.Admin.ListUpstreams:input_type -> genway.admin.v1.ListUpstreamsRequest
+	19, // 19: genway.admin.v1.Admin.TryUpstream:input_type -> genway.admin.v1.TryUpstreamRequest
+	20, // 20: genway.admin.v1.Admin.ListRoutes:input_type -> genway.admin.v1.ListRoutesRequest
+	21, // 21: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
+	22, // 22: genway.admin.v1.Admin.CheckConfiguration:input_type -> genway.admin.v1.CheckConfigurationRequest
+	23, // 23: genway.admin.v1.Admin.ReloadConfiguration:input_type -> genway.admin.v1.ReloadConfigurationRequest
+	24, // 24: genway.admin.v1.Admin.WriteConfiguration:input_type -> genway.admin.v1.WriteConfigurationRequest
+	25, // 25: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
+	26, // 26: genway.admin.v1.Admin.GetStatus:input_type -> genway.admin.v1.GetStatusRequest
+	27, // 27: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
+	28, // 28: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
+	29, // 29: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
+	30, // 30: genway.admin.v1.Admin.ListCaptureRules:input_type -> genway.admin.v1.ListCaptureRulesRequest
+	31, // 31: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	32, // 32: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	33, // 33: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	34, // 34: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	35, // 35: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	36, // 36: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	37, // 37: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	38, // 38: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	39, // 39: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	40, // 40: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	41, // 41: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	42, // 42: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	43, // 43: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	44, // 44: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	45, // 45: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	46, // 46: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	47, // 47: genway.admin.v1.Admin.ListRefusedRequests:output_type -> genway.admin.v1.ListRefusedRequestsResponse
+	48, // 48: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	49, // 49: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	50, // 50: genway.admin.v1.Admin.TryUpstream:output_type -> genway.admin.v1.TryUpstreamResponse
+	51, // 51: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	52, // 52: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	53, // 53: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
+	54, // 54: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
+	55, // 55: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
+	56, // 56: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	57, // 57: genway.admin.v1.Admin.GetStatus:output_type -> genway.admin.v1.GetStatusResponse
+	58, // 58: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	59, // 59: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
+	60, // 60: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
+	61, // 61: genway.admin.v1.Admin.ListCaptureRules:output_type -> genway.admin.v1.ListCaptureRulesResponse
+	31, // [31:62] is the sub-list for method output_type
+	0,  // [0:31] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

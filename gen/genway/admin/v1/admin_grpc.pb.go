@@ -37,6 +37,7 @@ const (
 	Admin_ListRequests_FullMethodName        = "/genway.admin.v1.Admin/ListRequests"
 	Admin_GetRequest_FullMethodName          = "/genway.admin.v1.Admin/GetRequest"
 	Admin_WatchRequests_FullMethodName       = "/genway.admin.v1.Admin/WatchRequests"
+	Admin_ListRefusedRequests_FullMethodName = "/genway.admin.v1.Admin/ListRefusedRequests"
 	Admin_Explain_FullMethodName             = "/genway.admin.v1.Admin/Explain"
 	Admin_ListUpstreams_FullMethodName       = "/genway.admin.v1.Admin/ListUpstreams"
 	Admin_TryUpstream_FullMethodName         = "/genway.admin.v1.Admin/TryUpstream"
@@ -117,6 +118,9 @@ type AdminClient interface {
 	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
 	// WatchRequests gives requests as they end, of all cores of the store.
 	WatchRequests(ctx context.Context, in *WatchRequestsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRequestsResponse], error)
+	// ListRefusedRequests lists requests that were refused for their key or a limit, newest first: a bounded sample of those that the
+	// process that is asked has refused since its start. The ledger does not have them.
+	ListRefusedRequests(ctx context.Context, in *ListRefusedRequestsRequest, opts ...grpc.CallOption) (*ListRefusedRequestsResponse, error)
 	// Explain says what a translation does to a body, member by member. Nothing is sent.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
@@ -337,6 +341,16 @@ func (c *adminClient) WatchRequests(ctx context.Context, in *WatchRequestsReques
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Admin_WatchRequestsClient = grpc.ServerStreamingClient[WatchRequestsResponse]
 
+func (c *adminClient) ListRefusedRequests(ctx context.Context, in *ListRefusedRequestsRequest, opts ...grpc.CallOption) (*ListRefusedRequestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRefusedRequestsResponse)
+	err := c.cc.Invoke(ctx, Admin_ListRefusedRequests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainResponse)
@@ -541,6 +555,9 @@ type AdminServer interface {
 	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
 	// WatchRequests gives requests as they end, of all cores of the store.
 	WatchRequests(*WatchRequestsRequest, grpc.ServerStreamingServer[WatchRequestsResponse]) error
+	// ListRefusedRequests lists requests that were refused for their key or a limit, newest first: a bounded sample of those that the
+	// process that is asked has refused since its start. The ledger does not have them.
+	ListRefusedRequests(context.Context, *ListRefusedRequestsRequest) (*ListRefusedRequestsResponse, error)
 	// Explain says what a translation does to a body, member by member. Nothing is sent.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
@@ -639,6 +656,9 @@ func (UnimplementedAdminServer) GetRequest(context.Context, *GetRequestRequest) 
 }
 func (UnimplementedAdminServer) WatchRequests(*WatchRequestsRequest, grpc.ServerStreamingServer[WatchRequestsResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchRequests not implemented")
+}
+func (UnimplementedAdminServer) ListRefusedRequests(context.Context, *ListRefusedRequestsRequest) (*ListRefusedRequestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRefusedRequests not implemented")
 }
 func (UnimplementedAdminServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
@@ -984,6 +1004,24 @@ func _Admin_WatchRequests_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Admin_WatchRequestsServer = grpc.ServerStreamingServer[WatchRequestsResponse]
 
+func _Admin_ListRefusedRequests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRefusedRequestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListRefusedRequests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListRefusedRequests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListRefusedRequests(ctx, req.(*ListRefusedRequestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Admin_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ExplainRequest)
 	if err := dec(in); err != nil {
@@ -1302,6 +1340,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetRequest",
 			Handler:    _Admin_GetRequest_Handler,
+		},
+		{
+			MethodName: "ListRefusedRequests",
+			Handler:    _Admin_ListRefusedRequests_Handler,
 		},
 		{
 			MethodName: "Explain",

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	v1 "github.com/genway/genway/gen/genway/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -1776,11 +1777,258 @@ func (x *LimitGauge) GetSpentTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// ListRefusedRequestsRequest has no members.
+type ListRefusedRequestsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusedRequestsRequest) Reset() {
+	*x = ListRefusedRequestsRequest{}
+	mi := &file_genway_admin_v1_request_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusedRequestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusedRequestsRequest) ProtoMessage() {}
+
+func (x *ListRefusedRequestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_request_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusedRequestsRequest.ProtoReflect.Descriptor instead.
+func (*ListRefusedRequestsRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{16}
+}
+
+// ListRefusedRequestsResponse has the sample.
+type ListRefusedRequestsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Newest first: at most 1000, of them at most 50 of one key and 50 without a known key. Of each key at most 10 a minute are kept,
+	// and as many without a known key.
+	Requests []*RefusedRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// How many were refused besides, since start_time.
+	Omitted int64 `protobuf:"varint,2,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// When the process started.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// The names of keys in it, by their ids; without those that have none.
+	KeyNames      map[string]string `protobuf:"bytes,4,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusedRequestsResponse) Reset() {
+	*x = ListRefusedRequestsResponse{}
+	mi := &file_genway_admin_v1_request_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusedRequestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusedRequestsResponse) ProtoMessage() {}
+
+func (x *ListRefusedRequestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_request_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusedRequestsResponse.ProtoReflect.Descriptor instead.
+func (*ListRefusedRequestsResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListRefusedRequestsResponse) GetRequests() []*RefusedRequest {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *ListRefusedRequestsResponse) GetOmitted() int64 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
+func (x *ListRefusedRequestsResponse) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *ListRefusedRequestsResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
+	}
+	return nil
+}
+
+// RefusedRequest is a request that was refused before it was admitted.
+type RefusedRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its X-Genway-Request-Id.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// When it came.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Empty where no key is known: none was sent, or none that is good.
+	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	// The key's owner; may be empty.
+	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
+	// In the words of LoggedRequest.
+	Protocol string `protobuf:"bytes,5,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The RPC: GenerateText, …
+	Method string `protobuf:"bytes,6,opt,name=method,proto3" json:"method,omitempty"`
+	// The model that the caller named, up to 128 bytes; empty where the request was refused before it was read.
+	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
+	// unauthenticated, permission_denied, rate_limited, quota_exhausted, …
+	Kind string `protobuf:"bytes,8,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The reason of the refusal, as in genway.v1.ErrorDetail.
+	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	// What the caller was told, up to 240 bytes.
+	Message string `protobuf:"bytes,10,opt,name=message,proto3" json:"message,omitempty"`
+	// The limit that refused it; absent where none did.
+	Quota         *v1.Quota `protobuf:"bytes,11,opt,name=quota,proto3" json:"quota,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefusedRequest) Reset() {
+	*x = RefusedRequest{}
+	mi := &file_genway_admin_v1_request_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedRequest) ProtoMessage() {}
+
+func (x *RefusedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_request_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefusedRequest.ProtoReflect.Descriptor instead.
+func (*RefusedRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_request_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RefusedRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *RefusedRequest) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetProtocol() string {
+	if x != nil {
+		return x.Protocol
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RefusedRequest) GetQuota() *v1.Quota {
+	if x != nil {
+		return x.Quota
+	}
+	return nil
+}
+
 var File_genway_admin_v1_request_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\a\n" +
+	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x15genway/v1/error.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\a\n" +
 	"\rLoggedRequest\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\"\n" +
 	"\n" +
@@ -1953,7 +2201,32 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"reset_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tresetTime\x12>\n" +
 	"\n" +
 	"spent_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tspentTimeB\a\n" +
-	"\x05_used*\x88\x01\n" +
+	"\x05_used\"\x1c\n" +
+	"\x1aListRefusedRequestsRequest\"\xd9\x02\n" +
+	"\x1bListRefusedRequestsResponse\x12@\n" +
+	"\brequests\x18\x01 \x03(\v2\x1f.genway.admin.v1.RefusedRequestB\x03\xe0A\x03R\brequests\x12\x1d\n" +
+	"\aomitted\x18\x02 \x01(\x03B\x03\xe0A\x03R\aomitted\x12>\n" +
+	"\n" +
+	"start_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12\\\n" +
+	"\tkey_names\x18\x04 \x03(\v2:.genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x03\n" +
+	"\x0eRefusedRequest\x12\"\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tB\x03\xe0A\x03R\trequestId\x12>\n" +
+	"\n" +
+	"start_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12\x1a\n" +
+	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x19\n" +
+	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x1f\n" +
+	"\bprotocol\x18\x05 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x1b\n" +
+	"\x06method\x18\x06 \x01(\tB\x03\xe0A\x03R\x06method\x12\x19\n" +
+	"\x05model\x18\a \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
+	"\x04kind\x18\b \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\t \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
+	"\amessage\x18\n" +
+	" \x01(\tB\x03\xe0A\x03R\amessage\x12+\n" +
+	"\x05quota\x18\v \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quota*\x88\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fOUTCOME_OPEN\x10\x01\x12\x0e\n" +
@@ -1977,81 +2250,91 @@ func file_genway_admin_v1_request_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_request_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_genway_admin_v1_request_proto_goTypes = []any{
-	(Outcome)(0),                  // 0: genway.admin.v1.Outcome
-	(*LoggedRequest)(nil),         // 1: genway.admin.v1.LoggedRequest
-	(*RequestCharge)(nil),         // 2: genway.admin.v1.RequestCharge
-	(*RequestUsage)(nil),          // 3: genway.admin.v1.RequestUsage
-	(*RequestFilter)(nil),         // 4: genway.admin.v1.RequestFilter
-	(*ListRequestsRequest)(nil),   // 5: genway.admin.v1.ListRequestsRequest
-	(*ListRequestsResponse)(nil),  // 6: genway.admin.v1.ListRequestsResponse
-	(*GetRequestRequest)(nil),     // 7: genway.admin.v1.GetRequestRequest
-	(*GetRequestResponse)(nil),    // 8: genway.admin.v1.GetRequestResponse
-	(*RequestTimeline)(nil),       // 9: genway.admin.v1.RequestTimeline
-	(*RequestAttempt)(nil),        // 10: genway.admin.v1.RequestAttempt
-	(*RequestPrice)(nil),          // 11: genway.admin.v1.RequestPrice
-	(*WatchRequestsRequest)(nil),  // 12: genway.admin.v1.WatchRequestsRequest
-	(*WatchRequestsResponse)(nil), // 13: genway.admin.v1.WatchRequestsResponse
-	(*GetLimitsRequest)(nil),      // 14: genway.admin.v1.GetLimitsRequest
-	(*GetLimitsResponse)(nil),     // 15: genway.admin.v1.GetLimitsResponse
-	(*LimitGauge)(nil),            // 16: genway.admin.v1.LimitGauge
-	nil,                           // 17: genway.admin.v1.RequestCharge.ToolCallsEntry
-	nil,                           // 18: genway.admin.v1.ListRequestsResponse.KeyNamesEntry
-	nil,                           // 19: genway.admin.v1.GetRequestResponse.KeyNamesEntry
-	nil,                           // 20: genway.admin.v1.RequestPrice.NanoDollarsEntry
-	nil,                           // 21: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
-	(*timestamppb.Timestamp)(nil), // 22: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 23: google.protobuf.Duration
-	(Period)(0),                   // 24: genway.admin.v1.Period
+	(Outcome)(0),                        // 0: genway.admin.v1.Outcome
+	(*LoggedRequest)(nil),               // 1: genway.admin.v1.LoggedRequest
+	(*RequestCharge)(nil),               // 2: genway.admin.v1.RequestCharge
+	(*RequestUsage)(nil),                // 3: genway.admin.v1.RequestUsage
+	(*RequestFilter)(nil),               // 4: genway.admin.v1.RequestFilter
+	(*ListRequestsRequest)(nil),         // 5: genway.admin.v1.ListRequestsRequest
+	(*ListRequestsResponse)(nil),        // 6: genway.admin.v1.ListRequestsResponse
+	(*GetRequestRequest)(nil),           // 7: genway.admin.v1.GetRequestRequest
+	(*GetRequestResponse)(nil),          // 8: genway.admin.v1.GetRequestResponse
+	(*RequestTimeline)(nil),             // 9: genway.admin.v1.RequestTimeline
+	(*RequestAttempt)(nil),              // 10: genway.admin.v1.RequestAttempt
+	(*RequestPrice)(nil),                // 11: genway.admin.v1.RequestPrice
+	(*WatchRequestsRequest)(nil),        // 12: genway.admin.v1.WatchRequestsRequest
+	(*WatchRequestsResponse)(nil),       // 13: genway.admin.v1.WatchRequestsResponse
+	(*GetLimitsRequest)(nil),            // 14: genway.admin.v1.GetLimitsRequest
+	(*GetLimitsResponse)(nil),           // 15: genway.admin.v1.GetLimitsResponse
+	(*LimitGauge)(nil),                  // 16: genway.admin.v1.LimitGauge
+	(*ListRefusedRequestsRequest)(nil),  // 17: genway.admin.v1.ListRefusedRequestsRequest
+	(*ListRefusedRequestsResponse)(nil), // 18: genway.admin.v1.ListRefusedRequestsResponse
+	(*RefusedRequest)(nil),              // 19: genway.admin.v1.RefusedRequest
+	nil,                                 // 20: genway.admin.v1.RequestCharge.ToolCallsEntry
+	nil,                                 // 21: genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	nil,                                 // 22: genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	nil,                                 // 23: genway.admin.v1.RequestPrice.NanoDollarsEntry
+	nil,                                 // 24: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	nil,                                 // 25: genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntry
+	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
+	(Period)(0),                         // 28: genway.admin.v1.Period
+	(*v1.Quota)(nil),                    // 29: genway.v1.Quota
 }
 var file_genway_admin_v1_request_proto_depIdxs = []int32{
-	22, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
+	26, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
 	0,  // 1: genway.admin.v1.LoggedRequest.outcome:type_name -> genway.admin.v1.Outcome
 	3,  // 2: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
-	23, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
-	23, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
+	27, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
+	27, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
 	2,  // 5: genway.admin.v1.LoggedRequest.charges:type_name -> genway.admin.v1.RequestCharge
 	3,  // 6: genway.admin.v1.RequestCharge.usage:type_name -> genway.admin.v1.RequestUsage
-	17, // 7: genway.admin.v1.RequestCharge.tool_calls:type_name -> genway.admin.v1.RequestCharge.ToolCallsEntry
-	22, // 8: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
-	22, // 9: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
+	20, // 7: genway.admin.v1.RequestCharge.tool_calls:type_name -> genway.admin.v1.RequestCharge.ToolCallsEntry
+	26, // 8: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
+	26, // 9: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
 	0,  // 10: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
 	4,  // 11: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
 	1,  // 12: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	22, // 13: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
-	18, // 14: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	26, // 13: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
+	21, // 14: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
 	1,  // 15: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
 	9,  // 16: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
 	11, // 17: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
 	1,  // 18: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
-	19, // 19: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
-	23, // 20: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
+	22, // 19: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	27, // 20: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
 	10, // 21: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
-	23, // 22: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
-	23, // 23: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
-	23, // 24: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
-	23, // 25: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
-	23, // 26: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
-	23, // 27: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
-	23, // 28: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
-	23, // 29: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
-	23, // 30: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
-	23, // 31: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
-	23, // 32: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
-	20, // 33: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
+	27, // 22: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
+	27, // 23: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
+	27, // 24: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
+	27, // 25: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
+	27, // 26: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
+	27, // 27: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
+	27, // 28: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
+	27, // 29: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
+	27, // 30: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
+	27, // 31: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
+	27, // 32: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
+	23, // 33: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
 	4,  // 34: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
 	1,  // 35: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	21, // 36: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	24, // 36: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
 	16, // 37: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
-	24, // 38: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
-	22, // 39: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
-	22, // 40: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
-	41, // [41:41] is the sub-list for method output_type
-	41, // [41:41] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	28, // 38: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
+	26, // 39: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
+	26, // 40: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
+	19, // 41: genway.admin.v1.ListRefusedRequestsResponse.requests:type_name -> genway.admin.v1.RefusedRequest
+	26, // 42: genway.admin.v1.ListRefusedRequestsResponse.start_time:type_name -> google.protobuf.Timestamp
+	25, // 43: genway.admin.v1.ListRefusedRequestsResponse.key_names:type_name -> genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntry
+	26, // 44: genway.admin.v1.RefusedRequest.start_time:type_name -> google.protobuf.Timestamp
+	29, // 45: genway.admin.v1.RefusedRequest.quota:type_name -> genway.v1.Quota
+	46, // [46:46] is the sub-list for method output_type
+	46, // [46:46] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_request_proto_init() }
@@ -2067,7 +2350,7 @@ func file_genway_admin_v1_request_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_request_proto_rawDesc), len(file_genway_admin_v1_request_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
