@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // reader returns the session of a key that reads captured bodies.
@@ -22,15 +23,15 @@ func (f *fixture) reader(t *testing.T, readOnly bool) string {
 
 // bodiesOf are the bodies of a translated request.
 func bodiesOf(caller, sent, answer string) []*adminv1.CapturedBody {
-	body := func(kind adminv1.BodyKind, call int32, protocol, text string) *adminv1.CapturedBody {
-		return &adminv1.CapturedBody{Kind: kind, Call: call, Protocol: protocol, Upstream: "claude", Size: int64(len(text)), Data: []byte(text)}
+	body := func(kind adminv1.BodyKind, call int32, protocol genwayv1.Protocol, text string) *adminv1.CapturedBody {
+		return &adminv1.CapturedBody{Kind: kind, Call: call, Protocol: &protocol, Upstream: "claude", Size: int64(len(text)), Data: []byte(text)}
 	}
 	return []*adminv1.CapturedBody{
-		body(adminv1.BodyKind_BODY_KIND_CALLER_REQUEST, 0, "chat_completions", caller),
-		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_REQUEST, 1, "messages", `{"first":"call"}`),
-		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER, 1, "messages", `{"first":"failure"}`),
-		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_REQUEST, 2, "messages", sent),
-		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER, 2, "messages", answer),
+		body(adminv1.BodyKind_BODY_KIND_CALLER_REQUEST, 0, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, caller),
+		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_REQUEST, 1, genwayv1.Protocol_PROTOCOL_MESSAGES, `{"first":"call"}`),
+		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER, 1, genwayv1.Protocol_PROTOCOL_MESSAGES, `{"first":"failure"}`),
+		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_REQUEST, 2, genwayv1.Protocol_PROTOCOL_MESSAGES, sent),
+		body(adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER, 2, genwayv1.Protocol_PROTOCOL_MESSAGES, answer),
 	}
 }
 
@@ -38,7 +39,7 @@ func bodiesOf(caller, sent, answer string) []*adminv1.CapturedBody {
 // send it again; other viewers see neither bodies nor links to them.
 func TestBodies(t *testing.T) {
 	f := openScripted(t)
-	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", "chat_completions", "GenerateText"
+	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "GenerateText"
 	f.scripted.captured = bodiesOf(`{"model":"m","messages":[]}`, `{ "to" : "claude" }`, `{"from":"claude"}`)
 	var asked []*adminv1.ExplainRequest
 	explained := &adminv1.ExplainResponse{UpstreamBody: []byte(`{"to":"claude"}`), MessageJson: "{}", Lost: []string{"messages[0].<b>", "top_k"}, Members: []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: "messages"}}}
@@ -71,7 +72,7 @@ func TestBodies(t *testing.T) {
 				t.Errorf("%s: the bodies have no %q", name, want)
 			}
 		}
-		if len(asked) != 1 || asked[0].GetProtocol() != "chat_completions" || asked[0].GetUpstream() != "claude" || string(asked[0].GetAnswer()) != `{"from":"claude"}` || asked[0].GetStream() || asked[0].GetModel() != "" {
+		if len(asked) != 1 || asked[0].GetProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS || asked[0].GetUpstream() != "claude" || string(asked[0].GetAnswer()) != `{"from":"claude"}` || asked[0].GetStream() || asked[0].GetModel() != "" {
 			t.Errorf("%s: %v was explained", name, asked)
 		}
 		if strings.Contains(page.body, "/bodies/delete") == readOnly {
@@ -116,10 +117,10 @@ func TestBodies(t *testing.T) {
 // What is not whole is shown as what it is, and not sent again.
 func TestBodiesInPart(t *testing.T) {
 	f := openScripted(t)
-	f.scripted.text, f.scripted.protocol, f.scripted.method = "up", "chat_completions", "GenerateText"
+	f.scripted.text, f.scripted.protocol, f.scripted.method = "up", genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "GenerateText"
 	session := f.reader(t, true)
 	caller := func(change func(*adminv1.CapturedBody)) []*adminv1.CapturedBody {
-		b := &adminv1.CapturedBody{Kind: adminv1.BodyKind_BODY_KIND_CALLER_REQUEST, Protocol: "chat_completions", Size: 9, Data: []byte("{}")}
+		b := &adminv1.CapturedBody{Kind: adminv1.BodyKind_BODY_KIND_CALLER_REQUEST, Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS.Enum(), Size: 9, Data: []byte("{}")}
 		change(b)
 		return []*adminv1.CapturedBody{b}
 	}
@@ -153,7 +154,7 @@ func TestBodiesInPart(t *testing.T) {
 func TestBodiesOfStreams(t *testing.T) {
 	f := openScripted(t)
 	session := f.reader(t, true)
-	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", "chat_completions", "StreamGenerateText"
+	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "StreamGenerateText"
 	var asked *adminv1.ExplainRequest
 	f.scripted.explain = func(req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
 		asked = req
@@ -195,11 +196,11 @@ func TestBodiesOfStreams(t *testing.T) {
 func TestInjectionsOfBodies(t *testing.T) {
 	f := openScripted(t)
 	session := f.reader(t, false)
-	f.scripted.protocol, f.scripted.method = "chat_completions", "GenerateText"
+	f.scripted.protocol, f.scripted.method = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "GenerateText"
 	for _, text := range injections {
 		f.scripted.text = text
-		f.scripted.captured = append(bodiesOf(text, text, text), &adminv1.CapturedBody{Kind: adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER, Upstream: text, Protocol: text, Data: []byte(text)})
-		f.scripted.captured[0].Protocol, f.scripted.captured[1].Upstream = text, text
+		f.scripted.captured = append(bodiesOf(text, text, text), &adminv1.CapturedBody{Kind: adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER, Upstream: text, Data: []byte(text)})
+		f.scripted.captured[1].Upstream = text
 		for _, path := range []string{"/requests/1-2/bodies", "/playground?replay=1-2"} {
 			got := f.get(t, session, path)
 			if got.code != http.StatusOK && got.code != http.StatusConflict {

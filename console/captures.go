@@ -193,7 +193,7 @@ func viewOfBody(b *adminv1.CapturedBody) bodyView {
 	v := bodyView{Size: b.GetSize(), whole: !b.GetCut() && !b.GetRedacted(), cut: b.GetCut(), redacted: b.GetRedacted(), kind: b.GetKind(), data: b.GetData(), Text: pretty(string(b.GetData()))}
 	switch b.GetKind() {
 	case adminv1.BodyKind_BODY_KIND_CALLER_REQUEST:
-		v.Title = "The caller’s body, " + b.GetProtocol()
+		v.Title = "The caller’s body, " + protocolName(b.Protocol)
 	case adminv1.BodyKind_BODY_KIND_CONTRACT_REQUEST:
 		v.Title = "The caller’s message"
 	case adminv1.BodyKind_BODY_KIND_UPSTREAM_REQUEST:
@@ -270,7 +270,7 @@ func (c *call) explainCaptured(p *bodiesPage, r *adminv1.LoggedRequest) error {
 		return nil
 	}
 	x := xrayPage{Body: string(body.data), Stream: strings.HasPrefix(r.GetMethod(), "Stream")}
-	if modelInPath(r.GetProtocol()) {
+	if modelInPath(protocolName(r.Protocol)) {
 		x.Model = r.GetModel()
 	}
 	answer, answered := ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER)
@@ -287,9 +287,9 @@ func (c *call) explainCaptured(p *bodiesPage, r *adminv1.LoggedRequest) error {
 	case !x.Stream && answer.whole && r.GetOutcome() == adminv1.Outcome_OUTCOME_OK:
 		x.Answer = string(answer.data)
 	}
-	for _, target := range []string{r.GetUpstream(), "protocol:" + r.GetUpstreamProtocol()} {
+	for _, target := range []string{r.GetUpstream(), "protocol:" + protocolName(r.UpstreamProtocol)} {
 		x.Wrong = ""
-		err := c.explain(&x, r.GetProtocol(), target)
+		err := c.explain(&x, protocolName(r.Protocol), target)
 		if code := status.Code(err); code == codes.PermissionDenied || code == codes.Unauthenticated || code == codes.Unavailable {
 			return err
 		}

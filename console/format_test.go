@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 func TestFormats(t *testing.T) {
@@ -54,11 +55,11 @@ func TestWeighed(t *testing.T) {
 
 // A request that was tried again says why it moved on, in words.
 func TestAttemptRows(t *testing.T) {
-	attempt := func(upstream, kind, reason string) *adminv1.RequestAttempt {
+	attempt := func(upstream string, kind genwayv1.ErrorKind, reason string) *adminv1.RequestAttempt {
 		return &adminv1.RequestAttempt{Upstream: upstream, Kind: kind, Reason: reason}
 	}
 	resp := &adminv1.GetRequestResponse{Timeline: &adminv1.RequestTimeline{Attempts: []*adminv1.RequestAttempt{
-		attempt("a", "invalid_request", "CONTEXT_LENGTH_EXCEEDED"), attempt("b", "overloaded", "x"), attempt("c", "?", ""), attempt("d", "", ""),
+		attempt("a", genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST, "CONTEXT_LENGTH_EXCEEDED"), attempt("b", genwayv1.ErrorKind_ERROR_KIND_OVERLOADED, "x"), attempt("c", -1, ""), attempt("d", 0, ""),
 	}}}
 	want := []string{"b was tried, since the prompt is longer than its context window", "c was tried, since it is overloaded", "d was tried, since it failed", "answered the caller"}
 	for i, row := range attemptRows(resp) {

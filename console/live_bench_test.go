@@ -12,6 +12,7 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cpu"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -25,8 +26,8 @@ func BenchmarkLive(b *testing.B) {
 	resp := &adminv1.WatchRequestsResponse{KeyNames: map[string]string{"key_abcdefghijkl": "batch jobs"}}
 	for n := range each {
 		resp.Requests = append(resp.Requests, &adminv1.LoggedRequest{
-			Id: fmt.Sprintf("12-%d", 1_000_000+n), RequestId: fmt.Sprintf("req_%d", n), KeyId: "key_abcdefghijkl", Owner: "team-a", Protocol: "chat_completions", Method: "GenerateText", Model: "sandbox-text", StartTime: timestamppb.New(time.Unix(1_700_000_000, int64(n)*1e6)),
-			Outcome: adminv1.Outcome_OUTCOME_OK, Route: "*", Upstream: "sandbox", UpstreamProtocol: "messages", Attempts: 1, ServedModel: "sandbox-text", CostNanoDollars: 450_000 + int64(n), Price: "gpt-4o@2026-01-01#01234567",
+			Id: fmt.Sprintf("12-%d", 1_000_000+n), RequestId: fmt.Sprintf("req_%d", n), KeyId: "key_abcdefghijkl", Owner: "team-a", Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS.Enum(), Method: "GenerateText", Model: "sandbox-text", StartTime: timestamppb.New(time.Unix(1_700_000_000, int64(n)*1e6)),
+			Outcome: adminv1.Outcome_OUTCOME_OK, Route: "*", Upstream: "sandbox", UpstreamProtocol: genwayv1.Protocol_PROTOCOL_MESSAGES.Enum(), Attempts: 1, ServedModel: "sandbox-text", CostNanoDollars: 450_000 + int64(n), Price: "gpt-4o@2026-01-01#01234567",
 			Duration: durationpb.New(1234 * time.Millisecond), FirstEvent: durationpb.New(345 * time.Millisecond), TraceId: "0af7651916cd43dd8448eb211c80319c", Usage: &adminv1.RequestUsage{InputTokens: 1000, OutputTokens: 100, CacheReadTokens: 900},
 		})
 	}

@@ -187,8 +187,9 @@ var functions = template.FuncMap{
 	"limit": limitWords,
 	// columnClass is of a cell of a list of requests.
 	"columnClass": func(i int) string { return requestColumns[i].Class },
-	"words":       func(s string) string { return strings.ReplaceAll(s, "_", " ") },
-	"has":         strings.HasPrefix, "join": strings.Join,
+	"protocol":    protocolName, "protocols": protocolNames, "spoken": spoken, "kind": kindName,
+	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+	"has":   strings.HasPrefix, "join": strings.Join,
 }
 
 // assets serves the style and the scripts. Their names do not change with their content, so

@@ -106,7 +106,7 @@ func showPlayground(c *call) error {
 		}
 		again, then, unary = body, answered, !strings.HasPrefix(r.GetMethod(), "Stream")
 		form.Set("protocol", playLike(r))
-		if modelInPath(r.GetProtocol()) {
+		if modelInPath(protocolName(r.Protocol)) {
 			form.Set("model", r.GetModel())
 		}
 	}
@@ -151,9 +151,6 @@ func showPlayground(c *call) error {
 	return nil
 }
 
-// contract is the name of the contract's text in the list.
-const contract = "grpc"
-
 // reaches reports whether the console has a way for what is to be sent.
 func (c *call) reaches(p play) bool {
 	if p.Method != "" {
@@ -165,11 +162,11 @@ func (c *call) reaches(p play) bool {
 // playLike names what in the playground is like a request.
 func playLike(r *adminv1.LoggedRequest) string {
 	for _, p := range plays {
-		if p.Method != "" && r.GetProtocol() == contract && (p.Method == r.GetMethod() || p.Stream == r.GetMethod()) {
+		if p.Method != "" && protocolName(r.Protocol) == contract && (p.Method == r.GetMethod() || p.Stream == r.GetMethod()) {
 			return p.Protocol
 		}
 	}
-	return r.GetProtocol()
+	return protocolName(r.Protocol)
 }
 
 const (

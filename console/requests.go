@@ -57,13 +57,13 @@ func rowOf(r *adminv1.LoggedRequest, names map[string]string) (row requestRow) {
 func (row *requestRow) fill(r *adminv1.LoggedRequest, names map[string]string) {
 	outcome := outcomeName(r.GetOutcome())
 	shown := outcome
-	if r.GetKind() != "" && r.GetKind() != outcome {
-		shown += ": " + r.GetKind()
+	if kind := kindName(r.GetKind()); kind != "" && kind != outcome {
+		shown += ": " + kind
 	}
 	u := r.GetUsage()
 	row.ID, row.Outcome, row.Cells = r.GetId(), outcome, append(row.Cells[:0],
 		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), shown,
-		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
+		arrow(protocolName(r.Protocol), protocolName(r.UpstreamProtocol)), arrow(r.GetModel(), r.GetServedModel()),
 		r.GetUpstream(), r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
 		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), cmp.Or(names[r.GetKeyId()], r.GetKeyId()),
@@ -253,8 +253,8 @@ func attemptRows(resp *adminv1.GetRequestResponse) (rows []attemptRow) {
 		row := attemptRow{a, "answered the caller"}
 		switch {
 		case i+1 < len(attempts):
-			row.Then = attempts[i+1].GetUpstream() + " was tried, since " + cmp.Or(movedOn[a.GetReason()], movedOn[a.GetKind()], "it failed")
-		case a.GetKind() != "":
+			row.Then = attempts[i+1].GetUpstream() + " was tried, since " + cmp.Or(movedOn[a.GetReason()], movedOn[kindName(a.GetKind())], "it failed")
+		case kindName(a.GetKind()) != "":
 			row.Then = "the caller got this failure"
 		}
 		rows = append(rows, row)
@@ -284,7 +284,7 @@ func showRequest(c *call) error {
 	}
 	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
 	if p.XRay = "/requests/" + r.GetId() + "/bodies#xray"; !resp.GetCaptured() || !p.Reads {
-		p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}, "request": {r.GetId()}}.Encode()
+		p.XRay = "/xray?" + url.Values{"protocol": {protocolName(r.Protocol)}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}, "request": {r.GetId()}}.Encode()
 	}
 	p.Playground = "/playground?" + url.Values{"protocol": {playLike(r)}, "model": {r.GetModel()}}.Encode()
 	c.show(http.StatusOK, "request.html", "Request "+r.GetId(), p)
@@ -309,7 +309,7 @@ func stages(resp *adminv1.GetRequestResponse) []chart.Stage {
 	}
 	for i, a := range t.GetAttempts() {
 		class := "ok"
-		if a.GetKind() != "" {
+		if kindName(a.GetKind()) != "" {
 			class = "failed"
 		}
 		begin := a.GetBegin().AsDuration()
@@ -396,21 +396,47 @@ type filter struct {
 // filterFields are the members of a search that are texts, by their names in URLs.
 var filterFields = []struct {
 	Name, Title string
-	at          func(*adminv1.RequestFilter) *string
-	of          func(*adminv1.LoggedRequest) string
+	// set sets the member, unless it has no such value.
+	set func(*adminv1.RequestFilter, string) bool
+	of  func(*adminv1.LoggedRequest) string
 }{
-	{"model", "Model asked", func(f *adminv1.RequestFilter) *string { return &f.Model }, (*adminv1.LoggedRequest).GetModel},
-	{"served", "Model served", func(f *adminv1.RequestFilter) *string { return &f.ServedModel }, (*adminv1.LoggedRequest).GetServedModel},
-	{"key", "Key id", func(f *adminv1.RequestFilter) *string { return &f.KeyId }, (*adminv1.LoggedRequest).GetKeyId},
-	{"owner", "Owner", func(f *adminv1.RequestFilter) *string { return &f.Owner }, (*adminv1.LoggedRequest).GetOwner},
-	{"upstream", "Upstream", func(f *adminv1.RequestFilter) *string { return &f.Upstream }, (*adminv1.LoggedRequest).GetUpstream},
-	{"route", "Route", func(f *adminv1.RequestFilter) *string { return &f.Route }, (*adminv1.LoggedRequest).GetRoute},
-	{"protocol", "Caller’s protocol", func(f *adminv1.RequestFilter) *string { return &f.Protocol }, (*adminv1.LoggedRequest).GetProtocol},
-	{"to", "Upstream’s protocol", func(f *adminv1.RequestFilter) *string { return &f.UpstreamProtocol }, (*adminv1.LoggedRequest).GetUpstreamProtocol},
-	{"kind", "Fault", func(f *adminv1.RequestFilter) *string { return &f.Kind }, (*adminv1.LoggedRequest).GetKind},
-	{"reason", "Reason", func(f *adminv1.RequestFilter) *string { return &f.Reason }, (*adminv1.LoggedRequest).GetReason},
-	{"request", "Request id", func(f *adminv1.RequestFilter) *string { return &f.RequestId }, (*adminv1.LoggedRequest).GetRequestId},
-	{"trace", "Trace id", func(f *adminv1.RequestFilter) *string { return &f.TraceId }, (*adminv1.LoggedRequest).GetTraceId},
+	{"model", "Model asked", text(func(f *adminv1.RequestFilter) *string { return &f.Model }), (*adminv1.LoggedRequest).GetModel},
+	{"served", "Model served", text(func(f *adminv1.RequestFilter) *string { return &f.ServedModel }), (*adminv1.LoggedRequest).GetServedModel},
+	{"key", "Key id", text(func(f *adminv1.RequestFilter) *string { return &f.KeyId }), (*adminv1.LoggedRequest).GetKeyId},
+	{"owner", "Owner", text(func(f *adminv1.RequestFilter) *string { return &f.Owner }), (*adminv1.LoggedRequest).GetOwner},
+	{"upstream", "Upstream", text(func(f *adminv1.RequestFilter) *string { return &f.Upstream }), (*adminv1.LoggedRequest).GetUpstream},
+	{"route", "Route", text(func(f *adminv1.RequestFilter) *string { return &f.Route }), (*adminv1.LoggedRequest).GetRoute},
+	{"protocol", "Caller’s protocol", protocolIn(func(f *adminv1.RequestFilter) **genwayv1.Protocol { return &f.Protocol }), func(r *adminv1.LoggedRequest) string { return protocolName(r.Protocol) }},
+	{"to", "Upstream’s protocol", protocolIn(func(f *adminv1.RequestFilter) **genwayv1.Protocol { return &f.UpstreamProtocol }), func(r *adminv1.LoggedRequest) string { return protocolName(r.UpstreamProtocol) }},
+	{"kind", "Fault", kindIn, func(r *adminv1.LoggedRequest) string { return kindName(r.GetKind()) }},
+	{"reason", "Reason", text(func(f *adminv1.RequestFilter) *string { return &f.Reason }), (*adminv1.LoggedRequest).GetReason},
+	{"request", "Request id", text(func(f *adminv1.RequestFilter) *string { return &f.RequestId }), (*adminv1.LoggedRequest).GetRequestId},
+	{"trace", "Trace id", text(func(f *adminv1.RequestFilter) *string { return &f.TraceId }), (*adminv1.LoggedRequest).GetTraceId},
+}
+
+// text sets a member that is a text.
+func text(at func(*adminv1.RequestFilter) *string) func(*adminv1.RequestFilter, string) bool {
+	return func(f *adminv1.RequestFilter, given string) bool {
+		*at(f) = given
+		return true
+	}
+}
+
+// protocolIn sets a member that is a protocol.
+func protocolIn(at func(*adminv1.RequestFilter) **genwayv1.Protocol) func(*adminv1.RequestFilter, string) bool {
+	return func(f *adminv1.RequestFilter, given string) bool {
+		p := protocolNamed(given)
+		if p >= 0 {
+			*at(f) = &p
+		}
+		return p >= 0
+	}
+}
+
+// kindIn sets the kind of the fault.
+func kindIn(f *adminv1.RequestFilter, given string) bool {
+	f.Kind = genwayv1.ErrorKind(genwayv1.ErrorKind_value["ERROR_KIND_"+strings.ToUpper(given)])
+	return f.GetKind() != genwayv1.ErrorKind_ERROR_KIND_UNSPECIFIED
 }
 
 // filter reads the search of a URL. What it does not know is left out of links as well.
@@ -418,8 +444,7 @@ func (c *call) filter() filter {
 	f := filter{url.Values{}, &adminv1.RequestFilter{}}
 	given := c.r.URL.Query()
 	for _, field := range filterFields {
-		if text := strings.TrimSpace(given.Get(field.Name)); text != "" {
-			*field.at(f.RequestFilter) = text
+		if text := strings.TrimSpace(given.Get(field.Name)); text != "" && field.set(f.RequestFilter, text) {
 			f.Set(field.Name, text)
 		}
 	}
@@ -621,12 +646,12 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 		var kinds []string
 		for _, f := range u.GetFailures() {
 			query := url.Values{"upstream": {u.GetName()}, "outcome": {"failed"}}
-			if f.GetKind() != "" {
-				query.Set("kind", f.GetKind())
+			if kind := kindName(f.GetKind()); kind != "" {
+				query.Set("kind", kind)
 			} else {
 				query.Set("without_kind", "1")
 			}
-			row := failureRow{Kind: kindName(f.GetKind()), Requests: f.GetRequests(), Link: "/requests?" + query.Encode()}
+			row := failureRow{Kind: cmp.Or(strings.ReplaceAll(kindName(f.GetKind()), "_", " "), "unknown"), Requests: f.GetRequests(), Link: "/requests?" + query.Encode()}
 			mix.Failed += row.Requests
 			mix.Rows = append(mix.Rows, row)
 			parts.Labels, parts.Values = append(parts.Labels, row.Kind), append(parts.Values, row.Requests)
@@ -640,12 +665,4 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 		mixes = append(mixes, mix)
 	}
 	return mixes
-}
-
-// kindName writes the kind of a fault for people.
-func kindName(kind string) string {
-	if kind == "" {
-		return "unknown"
-	}
-	return strings.ReplaceAll(kind, "_", " ")
 }

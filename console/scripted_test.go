@@ -48,9 +48,10 @@ type scripted struct {
 	total *adminv1.UsageRow
 	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
 	// asked to be deleted.
-	captured         []*adminv1.CapturedBody
-	protocol, method string
-	deleted          *adminv1.DeleteCapturesRequest
+	captured []*adminv1.CapturedBody
+	protocol genwayv1.Protocol
+	method   string
+	deleted  *adminv1.DeleteCapturesRequest
 	// explain answers Explain, if set.
 	explain func(*adminv1.ExplainRequest) (*adminv1.ExplainResponse, error)
 	// tried is the last request to try an upstream, which refusal refuses, if set.
@@ -68,10 +69,18 @@ func (s *scripted) names() map[string]string {
 	return map[string]string{s.text: cmp.Or(s.name, s.text)}
 }
 
+// named is the protocol with that name; nil for none.
+func named(name string) *genwayv1.Protocol {
+	if p, ok := genwayv1.Protocol_value["PROTOCOL_"+strings.ToUpper(name)]; ok || name == "grpc" {
+		return genwayv1.Protocol(p).Enum()
+	}
+	return nil
+}
+
 func (s *scripted) request() *adminv1.LoggedRequest {
 	return &adminv1.LoggedRequest{
-		Id: "1-2", RequestId: s.text, KeyId: s.text, Owner: s.text, Protocol: s.text, Method: s.text, Model: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)),
-		Outcome: adminv1.Outcome_OUTCOME_FAILED, Kind: s.text, Reason: s.text, Route: s.text, Upstream: s.text, UpstreamProtocol: s.text + "2", Attempts: 2, ServedModel: s.text + "3",
+		Id: "1-2", RequestId: s.text, KeyId: s.text, Owner: s.text, Protocol: named(s.text), Method: s.text, Model: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)),
+		Outcome: adminv1.Outcome_OUTCOME_FAILED, Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Reason: s.text, Route: s.text, Upstream: s.text, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_RESPONSES.Enum(), Attempts: 2, ServedModel: s.text + "3",
 		Usage: &adminv1.RequestUsage{InputTokens: 1234567, Source: s.text}, CostNanoDollars: 5_000_000, Price: s.text, Duration: durationpb.New(time.Second), Losses: []string{s.text}, TraceId: s.text,
 	}
 }
@@ -83,8 +92,8 @@ func (s *scripted) ListRequests(_ context.Context, req *adminv1.ListRequestsRequ
 
 func (s *scripted) ListRefusedRequests(context.Context, *adminv1.ListRefusedRequestsRequest) (*adminv1.ListRefusedRequestsResponse, error) {
 	return &adminv1.ListRefusedRequestsResponse{KeyNames: s.names(), Omitted: 12345, StartTime: timestamppb.New(time.Unix(1e9, 0)), Requests: []*adminv1.RefusedRequest{
-		{RequestId: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)), KeyId: s.text, Owner: s.text, Protocol: s.text, Model: s.text, Kind: s.text, Reason: s.text, Message: s.text, Quota: &genwayv1.Quota{Scope: s.text, Unit: s.text, Limit: 5}},
-		{Kind: "quota_exhausted", Quota: &genwayv1.Quota{Scope: "owner", Limit: 2e9, Period: "day"}}, {Kind: "unauthenticated"},
+		{RequestId: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)), KeyId: s.text, Owner: s.text, Protocol: named(s.text), Model: s.text, Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Reason: s.text, Message: s.text, Quota: &genwayv1.Quota{Scope: s.text, Unit: s.text, Limit: 5}},
+		{Kind: genwayv1.ErrorKind_ERROR_KIND_QUOTA_EXHAUSTED, Quota: &genwayv1.Quota{Scope: "owner", Limit: 2e9, Period: "day"}}, {Kind: genwayv1.ErrorKind_ERROR_KIND_UNAUTHENTICATED},
 	}}, nil
 }
 
@@ -94,13 +103,13 @@ func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest)
 	}
 	at := func(ms int) *durationpb.Duration { return durationpb.New(time.Duration(ms) * time.Millisecond) }
 	r := s.request()
-	if s.protocol != "" {
-		r.Protocol, r.Method, r.Outcome = s.protocol, s.method, adminv1.Outcome_OUTCOME_OK
+	if s.protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		r.Protocol, r.Method, r.Outcome = &s.protocol, s.method, adminv1.Outcome_OUTCOME_OK
 	}
 	resp := &adminv1.GetRequestResponse{
 		KeyNames: s.names(), Captured: s.captured != nil, Request: r, Neighbours: []*adminv1.LoggedRequest{s.request()},
 		Timeline: &adminv1.RequestTimeline{Admitted: at(1), Settled: at(90), Attempts: []*adminv1.RequestAttempt{
-			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text, Message: s.text},
+			{Upstream: s.text, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES.Enum(), Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: genwayv1.ErrorKind_ERROR_KIND_UNAVAILABLE, Reason: s.text, Message: s.text},
 			{Upstream: s.text, Begin: at(22), FirstEvent: at(40), Released: at(41), End: at(80), Calls: 1, HttpStatus: 200},
 		}},
 		Price: &adminv1.RequestPrice{Id: s.text, NanoDollars: map[string]int64{s.text: 7}},
@@ -129,7 +138,7 @@ func (s *scripted) ListCaptureRules(ctx context.Context, req *adminv1.ListCaptur
 	resp, err := s.Service.ListCaptureRules(ctx, req)
 	if s.text != "" {
 		rule := &adminv1.CaptureRule{Redact: []string{s.text}, Until: timestamppb.Now()}
-		resp.Rules = append(resp.Rules, &adminv1.RunningCapture{KeyId: s.text, KeyName: s.text, Rule: rule}, &adminv1.RunningCapture{Route: s.text, Protocols: []string{s.text}, Rule: rule})
+		resp.Rules = append(resp.Rules, &adminv1.RunningCapture{KeyId: s.text, KeyName: s.text, Rule: rule}, &adminv1.RunningCapture{Route: s.text, Protocols: []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_UNSPECIFIED}, Rule: rule})
 	}
 	return resp, err
 }
@@ -151,7 +160,7 @@ func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.Se
 }
 
 func (s *scripted) ListUpstreams(context.Context, *adminv1.ListUpstreamsRequest) (*adminv1.ListUpstreamsResponse, error) {
-	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: "rate_limited", Requests: 6}, {Kind: s.text, Requests: 1}, {Requests: 1}}}, {Name: "sandbox", Healthy: true}}}, nil
+	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Requests: 6}, {Kind: genwayv1.ErrorKind_ERROR_KIND_TIMEOUT, Requests: 1}, {Requests: 1}}}, {Name: "sandbox", Healthy: true}}}, nil
 }
 
 func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, error) {
@@ -160,12 +169,12 @@ func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamReques
 		return nil, s.refusal
 	}
 	return &adminv1.TryUpstreamResponse{RequestId: s.text, Text: s.text, ServedModel: s.text, HttpStatus: 429, Duration: durationpb.New(time.Second), Headers: durationpb.New(time.Millisecond), CostNanoDollars: 5,
-		Failure: &adminv1.TryFailure{Kind: s.text, Reason: s.text, Message: s.text, NativeType: s.text, NativeCode: s.text, NativeBody: []byte(s.text)}}, nil
+		Failure: &adminv1.TryFailure{Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Reason: s.text, Message: s.text, NativeType: s.text, NativeCode: s.text, NativeBody: []byte(s.text)}}, nil
 }
 
 func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adminv1.ListRoutesResponse, error) {
 	target := []*adminv1.RouteTarget{{Upstream: s.text, Model: s.text, Weight: 3, Overrides: s.text, On: []string{s.text}}}
-	return &adminv1.ListRoutesResponse{Routes: []*adminv1.Route{{Model: s.text, Protocols: []string{s.text}, Strategy: s.text, Sticky: true, Strict: true, Deadline: durationpb.New(time.Minute), Targets: target, Fallback: target}}}, nil
+	return &adminv1.ListRoutesResponse{Routes: []*adminv1.Route{{Model: s.text, Protocols: []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_UNSPECIFIED}, Strategy: s.text, Sticky: true, Strict: true, Deadline: durationpb.New(time.Minute), Targets: target, Fallback: target}}}, nil
 }
 
 func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
@@ -222,8 +231,8 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 		return s.explain(req)
 	}
 	members := []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: s.text, Arrives: []string{s.text}, ValueJson: s.text, ArrivedJson: s.text, Rule: s.text, Reason: s.text}}
-	refusal := &adminv1.ExplainedRefusal{Kind: s.text, Reason: s.text, Member: s.text, Message: s.text}
-	return &adminv1.ExplainResponse{Route: s.text, Upstream: s.text, UpstreamProtocol: s.text, UpstreamModel: s.text, MessageJson: s.text, UpstreamBody: []byte(s.text), Members: members, Truncated: true, Refusal: refusal,
+	refusal := &adminv1.ExplainedRefusal{Kind: genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST, Reason: s.text, Member: s.text, Message: s.text}
+	return &adminv1.ExplainResponse{Route: s.text, Upstream: s.text, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_MESSAGES, UpstreamModel: s.text, MessageJson: s.text, UpstreamBody: []byte(s.text), Members: members, Truncated: true, Refusal: refusal,
 		Answer: &adminv1.ExplainedAnswer{MessageJson: s.text, CallerBody: []byte(s.text), Members: members, Refusal: refusal}}, nil
 }
 
@@ -356,7 +365,7 @@ func TestLive(t *testing.T) {
 		t.Errorf("%q", first)
 	}
 	f.scripted.tail <- &adminv1.WatchRequestsResponse{Requests: []*adminv1.LoggedRequest{f.scripted.request()}, Dropped: 7}
-	if event := <-to.wrote; !strings.HasPrefix(event, `data: {"rows":[{"id":"1-2","outcome":"failed","cells":["2001-09-09 01:46:40.000","failed: \u003cb\u003e"`) || !strings.HasSuffix(event, "\"dropped\":7}\n\n") || strings.Count(event, "\n") != 2 {
+	if event := <-to.wrote; !strings.HasPrefix(event, `data: {"rows":[{"id":"1-2","outcome":"failed","cells":["2001-09-09 01:46:40.000","failed: rate_limited"," → responses","\u003cb\u003e → \u003cb\u003e3"`) || !strings.HasSuffix(event, "\"dropped\":7}\n\n") || strings.Count(event, "\n") != 2 {
 		t.Errorf("%q", event)
 	}
 	leave()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -30,7 +31,7 @@ func TestRouteOfAModel(t *testing.T) {
 	if got = f.get(t, session, "/upstreams?model=m&protocol=none"); !strings.Contains(got.body, "m would go to other now, as m.") || strings.Contains(got.body, "taken") {
 		t.Errorf("a route that is not listed any more: %s", got.body)
 	}
-	if asked.GetModel() != "m" || asked.GetProtocol() != "chat_completions" || len(asked.GetBody()) == 0 {
+	if asked.GetModel() != "m" || asked.GetProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS || len(asked.GetBody()) == 0 {
 		t.Errorf("asked for %v", asked)
 	}
 	answer = &adminv1.ExplainResponse{Refusal: &adminv1.ExplainedRefusal{Message: "the model may not be used so"}}

@@ -77,7 +77,7 @@ func causes(t *adminv1.RouteTarget) string {
 
 // find says which route a model takes, and where it goes first.
 func (p *upstreamsPage) find(c *call, protocol example) error {
-	resp, err := c.admin.Explain(c.ctx, &adminv1.ExplainRequest{Protocol: protocol.Protocol, Body: []byte(protocol.Body), Model: p.Model})
+	resp, err := c.admin.Explain(c.ctx, &adminv1.ExplainRequest{Protocol: protocolNamed(protocol.Protocol), Body: []byte(protocol.Body), Model: p.Model})
 	if wrong, ok := wrongInput(err); ok {
 		p.Answer = wrong
 		return nil
@@ -90,7 +90,7 @@ func (p *upstreamsPage) find(c *call, protocol example) error {
 		return nil
 	}
 	p.Taken = 1 + slices.IndexFunc(p.Routes, func(r routeRow) bool {
-		return r.GetModel() == resp.GetRoute() && (len(r.GetProtocols()) == 0 || slices.Contains(r.GetProtocols(), protocol.Protocol))
+		return r.GetModel() == resp.GetRoute() && (len(r.GetProtocols()) == 0 || slices.Contains(r.GetProtocols(), protocolNamed(protocol.Protocol)))
 	})
 	p.Answer = fmt.Sprintf("%s takes route %d, %s. Of its targets it would go to %s now, as %s.", p.Model, p.Taken, resp.GetRoute(), resp.GetUpstream(), resp.GetUpstreamModel())
 	if p.Taken == 0 { // the routes have changed meanwhile

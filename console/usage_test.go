@@ -41,17 +41,21 @@ func TestRequestsOfUsage(t *testing.T) {
 	f := openScripted(t)
 	session := f.signIn(t, f.root)
 	f.scripted.text = "x"
-	f.scripted.usage = func(*adminv1.GetUsageRequest) []*adminv1.UsageRow {
-		return []*adminv1.UsageRow{used("a&b <c>", 3, 6e9), used("", 1, 0)}
-	}
 	for _, by := range []string{"key", "owner", "model", "served", "upstream", "protocol"} {
+		name, search := "a&b <c>", "a&b <c>"
+		if by == "protocol" {
+			name, search = "generate_content", "PROTOCOL_GENERATE_CONTENT"
+		}
+		f.scripted.usage = func(*adminv1.GetUsageRequest) []*adminv1.UsageRow {
+			return []*adminv1.UsageRow{used(name, 3, 6e9), used("", 1, 0)}
+		}
 		page := f.get(t, session, "/usage?by="+by).body
-		link := "/requests?" + by + "=a%26b+%3Cc%3E"
+		link := "/requests?" + url.Values{by: {name}}.Encode()
 		if strings.Count(page, `href="/requests?`+by) != 1 || !strings.Contains(html.UnescapeString(page), `href="`+link+`"`) {
 			t.Errorf("by %s there is no link %s: %s", by, link, page)
 		}
 		f.get(t, session, link)
-		if asked := f.scripted.asked.GetFilter().String(); !strings.Contains(asked, "a&b <c>") {
+		if asked := f.scripted.asked.GetFilter().String(); !strings.Contains(asked, search) {
 			t.Errorf("by %s: the search is for %s", by, asked)
 		}
 	}

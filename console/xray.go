@@ -89,9 +89,9 @@ func showXRay(c *call) error {
 }
 
 func (c *call) explain(p *xrayPage, protocol, target string) error {
-	req := &adminv1.ExplainRequest{Protocol: protocol, Body: []byte(p.Body), Model: p.Model, Stream: p.Stream, Strict: p.Strict, Answer: []byte(strings.TrimSpace(p.Answer))}
+	req := &adminv1.ExplainRequest{Protocol: protocolNamed(protocol), Body: []byte(p.Body), Model: p.Model, Stream: p.Stream, Strict: p.Strict, Answer: []byte(strings.TrimSpace(p.Answer))}
 	if of, ok := strings.CutPrefix(target, "protocol:"); ok {
-		req.UpstreamProtocol = of
+		req.UpstreamProtocol = protocolNamed(of)
 	} else {
 		req.Upstream = target
 	}

@@ -137,9 +137,9 @@ type xrayCommand struct {
 
 // Run explains one body.
 func (c *xrayCommand) Run(ctx context.Context, stdout io.Writer) error {
-	req := &adminv1.ExplainRequest{Protocol: protocol.ByKind(c.Protocol).Name, Model: c.Model, Stream: c.Stream, Upstream: c.Upstream, Strict: c.Strict}
+	req := &adminv1.ExplainRequest{Protocol: protocol.ByKind(c.Protocol).ID, Model: c.Model, Stream: c.Stream, Upstream: c.Upstream, Strict: c.Strict}
 	if c.To != "" {
-		req.UpstreamProtocol = protocol.ByKind(c.To).Name
+		req.UpstreamProtocol = protocol.ByKind(c.To).ID
 	}
 	var err error
 	if req.Body, err = c.body(os.Stdin); err != nil {

@@ -399,7 +399,7 @@ func TestZeroBytes(t *testing.T) {
 				}
 			}
 		}
-		if requests < 60 {
+		if requests < 55 {
 			t.Errorf("%d requests", requests)
 		}
 		if list := f.actions(t, ""); len(list) != 2 {

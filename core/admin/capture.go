@@ -70,7 +70,7 @@ func (s *Service) GetCapture(ctx context.Context, req *adminv1.GetCaptureRequest
 	resp := &adminv1.GetCaptureResponse{KeyId: row.KeyID, StartTime: timestamppb.New(row.Start), ExpireTime: timestamppb.New(row.Expires), SealedBy: row.SealedBy}
 	for _, b := range bodies {
 		resp.Bodies = append(resp.Bodies, &adminv1.CapturedBody{
-			Kind: inverse(bodyKinds, b.Kind), Call: int32(b.Call), Upstream: b.Upstream, Protocol: b.Protocol, Size: b.Size, Redacted: b.Redacted, Cut: b.Cut, Data: b.Data,
+			Kind: inverse(bodyKinds, b.Kind), Call: int32(b.Call), Upstream: b.Upstream, Protocol: protocolOf(b.Protocol), Size: b.Size, Redacted: b.Redacted, Cut: b.Cut, Data: b.Data,
 		})
 	}
 	return resp, nil

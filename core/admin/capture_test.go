@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // reader is a key of the group admin that reads captured bodies.
@@ -96,7 +97,7 @@ func TestGetCapture(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := got.GetBodies()[0]
-		if len(got.GetBodies()) != 3 || first.GetKind() != adminv1.BodyKind_BODY_KIND_CALLER_REQUEST || string(first.GetData()) != "the prompt\xff" || first.GetSize() != 11 || first.GetProtocol() != "chat_completions" {
+		if len(got.GetBodies()) != 3 || first.GetKind() != adminv1.BodyKind_BODY_KIND_CALLER_REQUEST || string(first.GetData()) != "the prompt\xff" || first.GetSize() != 11 || first.GetProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 			t.Errorf("%v", got)
 		}
 		if answer := got.GetBodies()[2]; answer.GetKind() != adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER || answer.GetUpstream() != "up" || answer.GetCall() != 1 || got.GetKeyId() != "key_1" || got.GetSealedBy() != "" {

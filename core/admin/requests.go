@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/price"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -102,12 +105,33 @@ func outcomeOf(o ledger.Outcome) adminv1.Outcome {
 	return adminv1.Outcome_OUTCOME_UNSPECIFIED
 }
 
+// protocolOf returns the protocol that the ledger calls by a name; nil for none that this version knows.
+func protocolOf(name string) *genwayv1.Protocol {
+	if name == protocol.Direct.Name {
+		return protocol.Direct.ID.Enum()
+	}
+	if p := protocol.ByName(name); p != nil {
+		return p.ID.Enum()
+	}
+	return nil
+}
+
+// kindOf returns the kind that the ledger calls by a name, as fault.Name does; unspecified for an empty one, and
+// fault.Internal for one that this version does not know, as the contract says.
+func kindOf(name string) fault.Kind {
+	if kind, ok := genwayv1.ErrorKind_value["ERROR_KIND_"+strings.ToUpper(name)]; ok || name == "" {
+		return fault.Kind(kind)
+	}
+	return fault.Internal
+}
+
 // filterOf reads a filter.
 func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
+	f = cmp.Or(f, &adminv1.RequestFilter{})
 	filter := ledger.Filter{
-		Protocol: f.GetProtocol(), UpstreamProtocol: f.GetUpstreamProtocol(), Model: f.GetModel(), Served: f.GetServedModel(),
+		Model: f.GetModel(), Served: f.GetServedModel(),
 		KeyID: f.GetKeyId(), Owner: f.GetOwner(), Route: f.GetRoute(), Upstream: f.GetUpstream(), RequestID: f.GetRequestId(), TraceID: f.GetTraceId(),
-		Kind: f.GetKind(), Reason: f.GetReason(), Lost: f.GetLost(), Retried: f.GetRetried(), WithoutKind: f.GetWithoutKind(),
+		Reason: f.GetReason(), Lost: f.GetLost(), Retried: f.GetRetried(), WithoutKind: f.GetWithoutKind(),
 	}
 	for _, bound := range []struct {
 		name string
@@ -122,8 +146,25 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 		}
 		*bound.to = bound.from.AsTime()
 	}
+	for _, named := range []struct {
+		name string
+		from *genwayv1.Protocol
+		to   *string
+	}{{"filter.protocol", f.Protocol, &filter.Protocol}, {"filter.upstream_protocol", f.UpstreamProtocol, &filter.UpstreamProtocol}} {
+		if named.from == nil {
+			continue
+		}
+		if *named.to = protocol.Of(*named.from).Name; protocolOf(*named.to) == nil {
+			return filter, fault.Invalid(named.name, "%s: expected one of genway.v1.Protocol, got %d", named.name, *named.from)
+		}
+	}
+	if kind := f.GetKind(); kind != genwayv1.ErrorKind_ERROR_KIND_UNSPECIFIED {
+		if filter.Kind = fault.Name(kind); kindOf(filter.Kind) != kind {
+			return filter, fault.Invalid("filter.kind", "filter.kind: expected one of genway.v1.ErrorKind, got %d", kind)
+		}
+	}
 	if filter.WithoutKind && filter.Kind != "" {
-		return filter, fault.Invalid("filter.without_kind", "filter.without_kind: no request has the kind %s and none; leave out one of them", strconv.Quote(f.GetKind()))
+		return filter, fault.Invalid("filter.without_kind", "filter.without_kind: no request has the kind %s and none; leave out one of them", strconv.Quote(filter.Kind))
 	}
 	seen := map[adminv1.Outcome]bool{}
 	for i, o := range f.GetOutcomes() {
@@ -205,8 +246,8 @@ func (s *Service) ListRefusedRequests(ctx context.Context, req *adminv1.ListRefu
 	for i := range sample.Requests {
 		r := &sample.Requests[i]
 		resp.Requests = append(resp.Requests, &adminv1.RefusedRequest{
-			RequestId: r.ID, StartTime: timestamppb.New(r.Start), KeyId: r.KeyID, Owner: r.Owner, Protocol: r.Protocol, Method: r.Method, Model: r.Model,
-			Kind: r.Kind, Reason: r.Reason, Message: r.Message, Quota: r.Quota,
+			RequestId: r.ID, StartTime: timestamppb.New(r.Start), KeyId: r.KeyID, Owner: r.Owner, Protocol: protocolOf(r.Protocol), Method: r.Method, Model: r.Model,
+			Kind: kindOf(r.Kind), Reason: r.Reason, Message: r.Message, Quota: r.Quota,
 		})
 		ids = append(ids, r.KeyID)
 	}
@@ -241,9 +282,9 @@ func logged(entries []ledger.Located) []*adminv1.LoggedRequest {
 // loggedRequest is an entry as the contract has it.
 func loggedRequest(e ledger.Located) *adminv1.LoggedRequest {
 	m := &adminv1.LoggedRequest{
-		Id: idOf(e.Process, e.Number), RequestId: e.ID, KeyId: e.KeyID, Owner: e.Owner, Protocol: e.Protocol, Method: e.Method,
-		Model: e.Request.Model, StartTime: timestamppb.New(e.Start), Outcome: outcomeOf(e.Outcome), Kind: e.Kind, Reason: e.Reason,
-		Route: e.Route, Upstream: e.Upstream, UpstreamProtocol: e.UpstreamProtocol, Attempts: e.Attempts, ServedModel: e.Result.Model,
+		Id: idOf(e.Process, e.Number), RequestId: e.ID, KeyId: e.KeyID, Owner: e.Owner, Protocol: protocolOf(e.Protocol), Method: e.Method,
+		Model: e.Request.Model, StartTime: timestamppb.New(e.Start), Outcome: outcomeOf(e.Outcome), Kind: kindOf(e.Kind), Reason: e.Reason,
+		Route: e.Route, Upstream: e.Upstream, UpstreamProtocol: protocolOf(e.UpstreamProtocol), Attempts: e.Attempts, ServedModel: e.Result.Model,
 		CostNanoDollars: e.Cost, Price: e.Price, Duration: some(e.Duration), FirstEvent: some(e.FirstEvent), TraceId: e.TraceID,
 	}
 	if e.Losses != "" {
@@ -290,9 +331,9 @@ func timeline(t ledger.Timeline) *adminv1.RequestTimeline {
 	m.RouteBegin, m.RouteEnd = span(t.Route)
 	for _, a := range t.Attempts {
 		m.Attempts = append(m.Attempts, &adminv1.RequestAttempt{
-			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
+			Upstream: a.Upstream, Protocol: protocolOf(a.Protocol), Model: a.Model,
 			Begin: some(a.Begin), Connected: some(a.Connected), Headers: some(a.Headers), FirstEvent: some(a.FirstEvent), Released: some(a.Released), End: some(a.End),
-			Calls: a.Calls, HttpStatus: int32(a.Status), Kind: a.Kind, Reason: a.Reason, Message: a.Message,
+			Calls: a.Calls, HttpStatus: int32(a.Status), Kind: kindOf(a.Kind), Reason: a.Reason, Message: a.Message,
 		})
 	}
 	return m

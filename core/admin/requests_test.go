@@ -13,9 +13,12 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // logged writes n requests of one process and returns its number.
@@ -56,7 +59,7 @@ func TestListRequests(t *testing.T) {
 	var got []string
 	token := ""
 	for range 10 {
-		resp, err := f.ListRequests(showing(t, f.root), &adminv1.ListRequestsRequest{PageSize: 10, PageToken: token, Filter: &adminv1.RequestFilter{Protocol: "messages"}})
+		resp, err := f.ListRequests(showing(t, f.root), &adminv1.ListRequestsRequest{PageSize: 10, PageToken: token, Filter: &adminv1.RequestFilter{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES.Enum()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +82,7 @@ func TestListRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := resp.GetRequest()
-	if r.GetRequestId() != "req_3" || r.GetUpstreamProtocol() != "chat_completions" || !slices.Equal(r.GetLosses(), []string{"seed", "other"}) || r.GetUsage().GetInputTokens() != 5 || r.GetDuration().AsDuration() != time.Second {
+	if r.GetRequestId() != "req_3" || r.GetUpstreamProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS || !slices.Equal(r.GetLosses(), []string{"seed", "other"}) || r.GetUsage().GetInputTokens() != 5 || r.GetDuration().AsDuration() != time.Second {
 		t.Errorf("the request is %v", r)
 	}
 	attempts := resp.GetTimeline().GetAttempts()
@@ -120,10 +123,14 @@ func TestRequestsOfAStranger(t *testing.T) {
 	}
 	for name, filter := range map[string]*adminv1.RequestFilter{
 		"a time that is none": {Since: &timestamppb.Timestamp{Seconds: math.MaxInt64}},
-		"a kind and none":     {Kind: "overloaded", WithoutKind: true},
+		"a kind and none":     {Kind: fault.Overloaded, WithoutKind: true},
 		"an outcome twice":    {Outcomes: []adminv1.Outcome{adminv1.Outcome_OUTCOME_OK, adminv1.Outcome_OUTCOME_OK}},
 		"no outcome":          {Outcomes: []adminv1.Outcome{adminv1.Outcome_OUTCOME_UNSPECIFIED}},
 		"an unknown outcome":  {Outcomes: []adminv1.Outcome{-7}},
+		"no protocol":         {Protocol: genwayv1.Protocol(-1).Enum()},
+		"a later protocol":    {UpstreamProtocol: genwayv1.Protocol(99).Enum()},
+		"no kind":             {Kind: -1},
+		"a later kind":        {Kind: math.MaxInt32},
 		"a text without end":  {Model: strings.Repeat("m", 1<<20)},
 	} {
 		if err := list(&adminv1.ListRequestsRequest{Filter: filter}); status.Code(err) != codes.InvalidArgument {
@@ -210,5 +217,57 @@ func TestWatchRequests(t *testing.T) {
 	}
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a stream of the past: %v", err)
+	}
+}
+
+// The words of the ledger are the enums of genway.v1, both ways. A word that this version does not know, which a later
+// one has written, is absent.
+func TestWordsOfTheLedger(t *testing.T) {
+	f := serve(t)
+	process, err := f.store.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, entries := []string{"grpc", "", "telnet"}, []*ledger.Entry(nil)
+	for _, p := range protocol.All() {
+		words = append(words, p.Name)
+	}
+	for i, word := range words {
+		e := ended(int64(i))
+		e.Outcome, e.Protocol, e.UpstreamProtocol, e.Kind = ledger.Failed, word, word, fault.Name(fault.Kind(i))
+		entries = append(entries, e)
+	}
+	entries[2].Kind = "mood"
+	if err := f.store.Ledger().Write(t.Context(), process, entries); err != nil {
+		t.Fatal(err)
+	}
+	list := func(filter *adminv1.RequestFilter) []*adminv1.LoggedRequest {
+		resp, err := f.ListRequests(showing(t, f.root), &adminv1.ListRequestsRequest{Filter: filter})
+		if err != nil {
+			t.Fatal(filter, err)
+		}
+		return resp.GetRequests()
+	}
+	all := list(nil)
+	slices.Reverse(all)
+	for i, r := range all {
+		known := i != 1 && i != 2
+		if (r.Protocol != nil) != known || (r.UpstreamProtocol != nil) != known || known && protocol.Of(r.GetProtocol()).Name != words[i] || r.GetProtocol() != r.GetUpstreamProtocol() {
+			t.Errorf("%q is %v and %v", words[i], r.Protocol, r.UpstreamProtocol)
+		}
+		if want := fault.Kind(i); i != 2 && r.GetKind() != want || i == 2 && r.GetKind() != fault.Internal {
+			t.Errorf("the kind %v is %v", want, r.GetKind())
+		}
+		if !known {
+			continue
+		}
+		for _, filter := range []*adminv1.RequestFilter{{Protocol: r.Protocol}, {UpstreamProtocol: r.UpstreamProtocol}, {Kind: r.GetKind(), Protocol: r.Protocol}} {
+			if got := list(filter); len(got) != 1 || got[0].GetId() != r.GetId() {
+				t.Errorf("%v finds %v", filter, got)
+			}
+		}
+	}
+	if len(all) != len(words) {
+		t.Errorf("%d requests", len(all))
 	}
 }

@@ -124,7 +124,7 @@ func TestTryUpstream(t *testing.T) {
 	}
 	bad, err := f.TryUpstream(as(t, "key_ops"), &adminv1.TryUpstreamRequest{Upstream: "broken", Model: "named"})
 	got := bad.GetFailure()
-	if err != nil || got.GetKind() != "rate_limited" || got.GetReason() != "UPSTREAM_LIMIT" || got.GetMessage() != "slow <b>down" || got.GetNativeType() != "limit_error" || got.GetNativeCode() != "429" || len(got.GetNativeBody()) != 4096 || f.broken.asked.Load() != 1 {
+	if err != nil || got.GetKind() != fault.RateLimited || got.GetReason() != "UPSTREAM_LIMIT" || got.GetMessage() != "slow <b>down" || got.GetNativeType() != "limit_error" || got.GetNativeCode() != "429" || len(got.GetNativeBody()) != 4096 || f.broken.asked.Load() != 1 {
 		t.Errorf("%v, %v, asked %d times", bad, err, f.broken.asked.Load())
 	}
 	page, err := f.store.Requests().Search(t.Context(), ledger.Filter{KeyID: "key_ops", RequestID: bad.GetRequestId()}, nil, 2)
@@ -144,7 +144,7 @@ func TestTryUpstream(t *testing.T) {
 		t.Errorf("the audit has %v by %v", subjects, actors)
 	}
 	listed, err := f.ListUpstreams(as(t, "key_ops"), &adminv1.ListUpstreamsRequest{FailuresSince: timestamppb.New(f.now.Add(-time.Hour))})
-	if err != nil || len(listed.GetUpstreams()) != 2 || listed.GetUpstreams()[0].GetFailures()[0].GetKind() != "rate_limited" || len(listed.GetUpstreams()[1].GetFailures()) != 0 || listed.GetFailuresFrom() != nil {
+	if err != nil || len(listed.GetUpstreams()) != 2 || listed.GetUpstreams()[0].GetFailures()[0].GetKind() != fault.RateLimited || len(listed.GetUpstreams()[1].GetFailures()) != 0 || listed.GetFailuresFrom() != nil {
 		t.Errorf("the upstreams are %v, %v", listed, err)
 	}
 }

@@ -63,7 +63,7 @@ func (s *Service) addFailures(ctx context.Context, req *adminv1.ListUpstreamsReq
 	}
 	of := map[string][]*adminv1.FailureCount{}
 	for _, c := range failures.Counts {
-		of[c.Upstream] = append(of[c.Upstream], &adminv1.FailureCount{Kind: c.Kind, Requests: c.Requests})
+		of[c.Upstream] = append(of[c.Upstream], &adminv1.FailureCount{Kind: kindOf(c.Kind), Requests: c.Requests})
 	}
 	for _, u := range resp.GetUpstreams() {
 		u.Failures = of[u.GetName()]
@@ -221,7 +221,7 @@ func tried(to *adminv1.TryUpstreamResponse, record *call.Record, err error) {
 	f := fault.From(err)
 	body := f.Wire.GetJson()
 	to.Failure = &adminv1.TryFailure{
-		Kind: fault.Name(f.Kind), Reason: f.Reason, Message: cut(f.Message), NativeType: cut(f.NativeType), NativeCode: cut(f.NativeCode), NativeBody: body[:min(len(body), maxTried)],
+		Kind: f.Kind, Reason: f.Reason, Message: cut(f.Message), NativeType: cut(f.NativeType), NativeCode: cut(f.NativeCode), NativeBody: body[:min(len(body), maxTried)],
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // Case C21: what becomes of a request for images at an upstream that draws in answers of text, and of its answer.
@@ -28,7 +29,7 @@ func TestExplainDrawing(t *testing.T) {
 			data:    "candidates[0].content.parts[0].inlineData.data",
 		},
 	} {
-		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: protocol, Body: []byte(body), Answer: []byte(want.answer)})
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: named(protocol), Body: []byte(body), Answer: []byte(want.answer)})
 		if err != nil || resp.GetRefusal() != nil {
 			t.Fatalf("%s: %v, %v", protocol, err, resp.GetRefusal())
 		}

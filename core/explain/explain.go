@@ -35,8 +35,8 @@ type Explainer struct {
 // Explain says what would become of a request. A request that would be refused is an answer;
 // the errors are *fault.Error values of what is asked.
 func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
-	caller := protocol.ByName(req.GetProtocol())
-	if caller == nil || caller == protocol.Direct || caller.Codec == nil && !caller.Images {
+	caller := protocol.Of(req.GetProtocol())
+	if caller.Codec == nil && !caller.Images {
 		return nil, fault.Invalid("protocol", "protocol: expected one of %s", names())
 	}
 	for _, bound := range []struct {
@@ -47,7 +47,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 			return nil, fault.Invalid(bound.name, "%s: expected at most %d bytes, got %d", bound.name, MaxBody, len(bound.body))
 		}
 	}
-	if req.GetUpstream() != "" && req.GetUpstreamProtocol() != "" {
+	if req.GetUpstream() != "" && req.GetUpstreamProtocol() != protocol.Direct.ID {
 		return nil, fault.Invalid("upstream_protocol", "upstream_protocol: the target is an upstream or a protocol, not both")
 	}
 	p := &passage{caller: caller, model: req.GetModel(), stream: req.GetStream()}
@@ -63,10 +63,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		return nil, err
 	}
 	resp.Route, resp.Upstream, resp.UpstreamModel = explained.Model, target.Name, cmp.Or(target.Model, decoded.model)
-	if spec := protocol.Of(target.Protocol); spec != protocol.Direct {
-		resp.UpstreamProtocol = spec.Name
-	}
-	resp.MessageJson = decoded.json()
+	resp.UpstreamProtocol, resp.MessageJson = target.Protocol, decoded.json()
 	if err := p.aim(target); err != nil {
 		return nil, err
 	}
@@ -78,7 +75,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 			resp.Refusal = refusal(err, speller)
 		}
 	}
-	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent) && !decoded.background
+	resp.PassedThrough = target.Protocol == caller.ID && !decoded.foreign(sent) && !decoded.background
 	t := tracing{from: req.GetBody(), to: sent.body, sender: caller, receiver: p.wire.spec, losses: sent.losses, names: speller, refusal: resp.GetRefusal(), background: decoded.background}
 	if place := protocol.Of(target.Protocol).Upstream.Breakpoints; target.Cache && place != nil && decoded.text != nil && target.Protocol != caller.ID {
 		t.cached = place(decoded.text.GenerateTextRequest) != decoded.text.GenerateTextRequest
@@ -99,9 +96,8 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 
 // target finds the target that is asked for.
 func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1.ExplainRequest) (route.Target, route.Explanation, error) {
-	if name := req.GetUpstreamProtocol(); name != "" {
-		spec := protocol.ByName(name)
-		if spec == nil || spec == protocol.Direct || !spec.Serves(caller.Images) {
+	if spec := protocol.Of(req.GetUpstreamProtocol()); spec != protocol.Direct {
+		if spec.Codec == nil && !spec.Images || !spec.Serves(caller.Images) {
 			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s, one that draws if protocol is for images, else one for text", names())
 		}
 		made, err := remote.New(remote.Config{Protocol: spec.ID, BaseURL: "https://upstream.invalid"})
@@ -143,7 +139,7 @@ func refusal(err error, names *protocol.Names) *adminv1.ExplainedRefusal {
 		names.Fault(&f)
 	}
 	protocol.Subject(&f)
-	return &adminv1.ExplainedRefusal{Kind: fault.Name(f.Kind), Reason: f.Reason, Member: f.Param, Message: f.Message}
+	return &adminv1.ExplainedRefusal{Kind: f.Kind, Reason: f.Reason, Member: f.Param, Message: f.Message}
 }
 
 // errKept ends a call whose body is kept.

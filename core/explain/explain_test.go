@@ -62,7 +62,7 @@ func fates(members []*adminv1.ExplainedMember) map[string]*adminv1.ExplainedMemb
 // A role is found in the place where it arrives, which another message has in the caller's body, and what
 // only says that a text is a text is not listed.
 func TestWordsOfTheProtocol(t *testing.T) {
-	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(`{"model":"c","max_tokens":9,
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(`{"model":"c","max_tokens":9,
 		"system":[{"type":"text","text":"Be brief."}],"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Yes?"},{"role":"user","content":[{"type":"text","text":"Go on."}]}]}`)})
 	if err != nil || resp.GetRefusal() != nil {
 		t.Fatal(err, resp.GetRefusal())
@@ -93,7 +93,7 @@ func TestSettingsAreReadFromTheirTable(t *testing.T) {
 		"a strict one":  {"messages", hi + `"response_format":{"type":"json_schema","json_schema":{"name":"s","schema":{"type":"object"},"strict":true}}}`, "response_format.json_schema.strict", "", adminv1.Fate_FATE_IMPLIED},
 		"its own words": {"responses", hi + `"reasoning_effort":"low"}`, "reasoning_effort", "reasoning.effort", adminv1.Fate_FATE_MAPPED},
 	} {
-		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: c.to, Body: []byte(c.body)})
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, UpstreamProtocol: named(c.to), Body: []byte(c.body)})
 		m := fates(resp.GetMembers())[c.path]
 		if err != nil || m.GetFate() != c.fate || c.arrives != "" && !slices.Contains(m.GetArrives(), c.arrives) {
 			t.Errorf("%s: %v, %v", name, m, err)
@@ -103,7 +103,7 @@ func TestSettingsAreReadFromTheirTable(t *testing.T) {
 
 // A setting of another shape at the upstream, which the target's configuration sets, is not lost: another value arrives.
 func TestSettingsThatAreSetAreChanged(t *testing.T) {
-	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"e","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low"}`)})
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"e","messages":[{"role":"user","content":"Hi"}],"reasoning_effort":"low"}`)})
 	all := fates(resp.GetMembers())
 	const arrives = "generationConfig.thinkingConfig.thinkingLevel"
 	if m := all["reasoning_effort"]; err != nil || m.GetFate() != adminv1.Fate_FATE_CHANGED || m.GetRule() != "override" || !slices.Contains(m.GetArrives(), arrives) || all["+"+arrives] != nil {
@@ -113,7 +113,7 @@ func TestSettingsThatAreSetAreChanged(t *testing.T) {
 
 // Prompt-cache breakpoints of the target are added, and nothing of the caller's is lost or changed for them.
 func TestBreakpointsAreAdded(t *testing.T) {
-	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"k","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`)})
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"k","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`)})
 	if err != nil || resp.GetRefusal() != nil {
 		t.Fatal(err, resp.GetRefusal())
 	}
@@ -133,7 +133,7 @@ func TestBreakpointsAreAdded(t *testing.T) {
 // What is lost comes first and is whole, however many members there are and wherever in the body it is.
 func TestLossesComeFirst(t *testing.T) {
 	body := `{"model":"c","max_tokens":9,"messages":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("Hi. ", 500)+`"},`, 400) + `{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}],"top_k":4}`
-	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(body)})
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(body)})
 	if err != nil || !resp.GetTruncated() || len(resp.GetMembers()) != 500 {
 		t.Fatalf("%d members, truncated is %t, %v", len(resp.GetMembers()), resp.GetTruncated(), err)
 	}
@@ -147,13 +147,13 @@ func TestLossesComeFirst(t *testing.T) {
 // Each member is said to be what the upstream's body shows it to be.
 func TestExplain(t *testing.T) {
 	e := explainer(t)
-	req := &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],
+	req := &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],
 		"max_tokens":64,"temperature":0.7,"top_p":0.9,"seed":7,"stop":["x"]}`)}
 	resp, err := e.Explain(t.Context(), req)
 	if err != nil || resp.GetRefusal() != nil {
 		t.Fatal(err, resp.GetRefusal())
 	}
-	if resp.GetRoute() != "m" || resp.GetUpstream() != "claude" || resp.GetUpstreamProtocol() != "messages" || resp.GetUpstreamModel() != "claude-x" || resp.GetPassedThrough() {
+	if resp.GetRoute() != "m" || resp.GetUpstream() != "claude" || resp.GetUpstreamProtocol() != genwayv1.Protocol_PROTOCOL_MESSAGES || resp.GetUpstreamModel() != "claude-x" || resp.GetPassedThrough() {
 		t.Errorf("the target is %v", resp)
 	}
 	if !json.Valid(resp.GetUpstreamBody()) || !strings.Contains(string(resp.GetUpstreamBody()), "Be brief.") || !strings.Contains(resp.GetMessageJson(), "Be brief.") || strings.Contains(resp.String(), "canary") {
@@ -199,13 +199,13 @@ func TestExplainTargets(t *testing.T) {
 		passed bool
 		sent   string
 	}{
-		"passed through":    {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"c","unknown_member":{"a":[1]},` + hi + `}`)}, "chat", true, "unknown_member"},
-		"streamed":          {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","stream":true,` + hi + `}`)}, "claude", false, `"stream":true`},
-		"a fallback":        {&adminv1.ExplainRequest{Protocol: "chat_completions", Upstream: "spare", Body: []byte(`{"model":"m",` + hi + `}`)}, "spare", true, `"m"`},
-		"a protocol":        {&adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: "generate_content", Body: []byte(`{"model":"any",` + hi + `}`)}, "", false, "contents"},
-		"the sandbox":       {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"s",` + hi + `}`)}, "sandbox", false, "messages"},
-		"a model of a path": {&adminv1.ExplainRequest{Protocol: "generate_content", Model: "c", Body: []byte(`{"contents":[{"parts":[{"text":"Hi"}]}]}`)}, "chat", false, "Hi"},
-		"images":            {&adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: "images", Body: []byte(`{"model":"i","prompt":"a square"}`)}, "", true, "a square"},
+		"passed through":    {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"c","unknown_member":{"a":[1]},` + hi + `}`)}, "chat", true, "unknown_member"},
+		"streamed":          {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"m","stream":true,` + hi + `}`)}, "claude", false, `"stream":true`},
+		"a fallback":        {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Upstream: "spare", Body: []byte(`{"model":"m",` + hi + `}`)}, "spare", true, `"m"`},
+		"a protocol":        {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Body: []byte(`{"model":"any",` + hi + `}`)}, "", false, "contents"},
+		"the sandbox":       {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"s",` + hi + `}`)}, "sandbox", false, "messages"},
+		"a model of a path": {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Model: "c", Body: []byte(`{"contents":[{"parts":[{"text":"Hi"}]}]}`)}, "chat", false, "Hi"},
+		"images":            {&adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(`{"model":"i","prompt":"a square"}`)}, "", true, "a square"},
 	} {
 		resp, err := e.Explain(t.Context(), c.req)
 		if err != nil || resp.GetRefusal() != nil || resp.GetUpstream() != c.target || resp.GetPassedThrough() != c.passed || !strings.Contains(strings.ReplaceAll(string(resp.GetUpstreamBody()), " ", ""), strings.ReplaceAll(c.sent, " ", "")) {
@@ -222,7 +222,7 @@ func TestExplainTargets(t *testing.T) {
 // An answer is explained on its way back.
 func TestExplainAnswer(t *testing.T) {
 	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{
-		Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`),
+		Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`),
 		Answer: []byte(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[{"type":"text","text":"Hello."}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`),
 	})
 	if err != nil || resp.GetAnswer().GetRefusal() != nil {
@@ -235,7 +235,7 @@ func TestExplainAnswer(t *testing.T) {
 	if m := is["usage.input_tokens"]; !slices.Contains(m.GetArrives(), "usage.prompt_tokens") {
 		t.Errorf("the usage is %v", m)
 	}
-	resp, err = explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(`{"no":`)})
+	resp, err = explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(`{"no":`)})
 	if err != nil || resp.GetAnswer().GetRefusal() == nil {
 		t.Errorf("a cut answer: %v, %v", resp.GetAnswer(), err)
 	}
@@ -256,7 +256,7 @@ func TestExplainStrangers(t *testing.T) {
 			if name == "wide" && to != "messages" {
 				continue // it takes its time
 			}
-			resp, err := e.Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: to, Body: []byte(body)})
+			resp, err := e.Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, UpstreamProtocol: named(to), Body: []byte(body)})
 			if err != nil || resp.GetRefusal() == nil && len(resp.GetUpstreamBody()) == 0 {
 				t.Errorf("%s to %s: %v", name, to, err)
 			}
@@ -267,14 +267,14 @@ func TestExplainStrangers(t *testing.T) {
 	}
 	for name, req := range map[string]*adminv1.ExplainRequest{
 		"no protocol":         {},
-		"grpc":                {Protocol: "grpc", Body: []byte(`{}`)},
-		"a huge body":         {Protocol: "messages", Body: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
-		"a huge answer":       {Protocol: "messages", Answer: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
-		"two targets":         {Protocol: "messages", Upstream: "u", UpstreamProtocol: "messages"},
-		"no such target":      {Protocol: "messages", Upstream: "nobody", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
-		"no such protocol":    {Protocol: "messages", UpstreamProtocol: "telnet", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
-		"images to text":      {Protocol: "images", UpstreamProtocol: "messages", Body: []byte(`{"model":"m","prompt":"x"}`)},
-		"a model of no route": {Protocol: "messages", Body: []byte(`{"model":"nobody","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+		"grpc":                {Protocol: genwayv1.Protocol_PROTOCOL_UNSPECIFIED, Body: []byte(`{}`)},
+		"a huge body":         {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
+		"a huge answer":       {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Answer: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
+		"two targets":         {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Upstream: "u", UpstreamProtocol: genwayv1.Protocol_PROTOCOL_MESSAGES},
+		"no such target":      {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Upstream: "nobody", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+		"no such protocol":    {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, UpstreamProtocol: -1, Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+		"images to text":      {Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(`{"model":"m","prompt":"x"}`)},
+		"a model of no route": {Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(`{"model":"nobody","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
 	} {
 		if resp, err := e.Explain(t.Context(), req); err == nil || fault.From(err).Kind != fault.InvalidRequest || fault.From(err).Param == "" {
 			t.Errorf("%s: %v, %v", name, resp, err)
@@ -282,7 +282,7 @@ func TestExplainStrangers(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if resp, err := e.Explain(ended, &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)}); err == nil && len(resp.GetUpstreamBody()) > 0 && !resp.GetTruncated() {
+	if resp, err := e.Explain(ended, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)}); err == nil && len(resp.GetUpstreamBody()) > 0 && !resp.GetTruncated() {
 		t.Errorf("for nobody: %v", resp)
 	}
 }
@@ -291,7 +291,7 @@ func TestExplainStrangers(t *testing.T) {
 func TestBackground(t *testing.T) {
 	for _, receiver := range []string{"chat_completions", "responses", "messages", "generate_content", "interactions"} {
 		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{
-			Protocol: "responses", UpstreamProtocol: receiver, Model: "m", Body: []byte(`{"model":"m","input":"Hi","background":true,"max_output_tokens":99}`),
+			Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, UpstreamProtocol: named(receiver), Model: "m", Body: []byte(`{"model":"m","input":"Hi","background":true,"max_output_tokens":99}`),
 		})
 		if err != nil || resp.GetRefusal() != nil || bytes.Contains(resp.GetUpstreamBody(), []byte("background")) || resp.GetPassedThrough() {
 			t.Fatal(receiver, err, resp)

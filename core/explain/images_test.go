@@ -29,7 +29,7 @@ const drawBody = `{"model":"any","prompt":"A square","stream":true,"partial_imag
 // Case X88: a stream of images is explained as the answer that it amounts to, for a caller of the upstream's protocol, for one whose
 // request is changed on the way, and of an upstream that takes the contract's messages.
 func TestExplainStreamOfImages(t *testing.T) {
-	ask := &adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: "images", Body: []byte(drawBody), Answer: []byte(drawn)}
+	ask := &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(drawBody), Answer: []byte(drawn)}
 	a := explained(t, ask)
 	if !a.GetStream() || a.GetRefusal() != nil || a.GetTruncated() || a.GetUpstreamEvents() != 2 || a.GetCallerEvents() != 2 || !strings.Contains(a.GetMessageJson(), "aW1n") || strings.Contains(a.String(), "cHJl") {
 		t.Errorf("%v", a)
@@ -51,7 +51,7 @@ func TestExplainStreamOfImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &explain.Explainer{Router: route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "changed", Protocol: of, Upstream: upstream, Overrides: changes}}}})}
-	resp, err := e.Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "images", Body: []byte(drawBody), Answer: []byte(drawn)})
+	resp, err := e.Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(drawBody), Answer: []byte(drawn)})
 	if err != nil || resp.GetRefusal() != nil || !strings.Contains(string(resp.GetUpstreamBody()), `"stream":true`) || !strings.Contains(string(resp.GetUpstreamBody()), `"quality":"low"`) {
 		t.Errorf("%v, %s", err, resp.GetUpstreamBody())
 	}
@@ -63,7 +63,7 @@ func TestExplainStreamOfImages(t *testing.T) {
 {"image":{"image":{"data":"aW1n","size":"16x16"},"createTime":"2026-01-01T00:00:00Z","quality":"low"}}
 {"completed":{"count":1,"usage":{"inputTokens":"3","outputTokens":"5"}}}
 `
-	ask = &adminv1.ExplainRequest{Protocol: "images", Body: []byte(strings.Replace(drawBody, "any", "s", 1)), Answer: []byte(lines)}
+	ask = &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(strings.Replace(drawBody, "any", "s", 1)), Answer: []byte(lines)}
 	a = explained(t, ask)
 	is = fates(a.GetMembers())
 	if m := is["images[0].data"]; a.GetRefusal() != nil || a.GetUpstreamEvents() != 3 || a.GetCallerEvents() != 1 || m.GetFate() != adminv1.Fate_FATE_MAPPED || !slices.Contains(m.GetArrives(), "data[0].b64_json") {
@@ -101,13 +101,13 @@ func TestExplainStreamsOfImagesThatFail(t *testing.T) {
 		"absurd figures":  {drawBody, strings.Replace(drawn, `"input_tokens":3`, `"input_tokens":9223372036854775807`, 1), "", "aW1n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := explained(t, &adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: "images", Body: []byte(c.body), Answer: []byte(c.answer)})
+			a := explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(c.body), Answer: []byte(c.answer)})
 			if !a.GetStream() || a.GetRefusal().GetReason() != c.reason || !strings.Contains(string(a.GetUpstreamBody()), c.has) || c.has == "" && len(a.GetUpstreamBody()) > 0 {
 				t.Errorf("%v, %s", a.GetRefusal(), a.GetUpstreamBody())
 			}
 		})
 	}
-	a := explained(t, &adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: "images", Body: []byte(strings.Replace(drawBody, `"stream":true,`, "", 1)), Answer: []byte(drawn)})
+	a := explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_IMAGES, Body: []byte(strings.Replace(drawBody, `"stream":true,`, "", 1)), Answer: []byte(drawn)})
 	if a.GetRefusal().GetReason() != fault.ReasonMalformedAnswer || !strings.Contains(string(a.GetUpstreamBody()), "aW1n") {
 		t.Errorf("a caller that asked for no stream: %v", a)
 	}

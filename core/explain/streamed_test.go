@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/explain"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/tools/txtar"
 )
 
@@ -52,6 +53,11 @@ data: {"type":"message_stop"}
 // chatBody asks for a stream of the model m, whose target speaks messages.
 const chatBody = `{"model":"m","stream":true,"messages":[{"role":"user","content":"Hi"}]}`
 
+// named is the protocol with that name in lower case.
+func named(name string) genwayv1.Protocol {
+	return genwayv1.Protocol(genwayv1.Protocol_value["PROTOCOL_"+strings.ToUpper(name)])
+}
+
 func explained(t *testing.T, req *adminv1.ExplainRequest) *adminv1.ExplainedAnswer {
 	t.Helper()
 	resp, err := explainer(t).Explain(t.Context(), req)
@@ -64,7 +70,7 @@ func explained(t *testing.T, req *adminv1.ExplainRequest) *adminv1.ExplainedAnsw
 // Case U26: the answer of a stream is shown on each side, and each member of it is said to be what the
 // caller's events show it to be.
 func TestExplainStream(t *testing.T) {
-	a := explained(t, &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(chatBody), Answer: []byte(hello)})
+	a := explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(chatBody), Answer: []byte(hello)})
 	if a.GetRefusal() != nil || a.GetTruncated() || !a.GetStream() || a.GetUpstreamEvents() != 11 || a.GetCallerEvents() < 4 {
 		t.Errorf("%v", a)
 	}
@@ -88,17 +94,17 @@ func TestExplainStream(t *testing.T) {
 		}
 	}
 	// The caller that asks for the usage gets it.
-	a = explained(t, &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(strings.Replace(chatBody, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1)), Answer: []byte(hello)})
+	a = explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(strings.Replace(chatBody, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1)), Answer: []byte(hello)})
 	if m := fates(a.GetMembers())["usage.output_tokens"]; !slices.Contains(m.GetArrives(), "usage.completion_tokens") {
 		t.Errorf("the usage: %v", m)
 	}
 	// The caller that has not asked for a stream gets one answer.
-	a = explained(t, &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(strings.Replace(chatBody, `"stream":true,`, "", 1)), Answer: []byte(hello)})
+	a = explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(strings.Replace(chatBody, `"stream":true,`, "", 1)), Answer: []byte(hello)})
 	if m := fates(a.GetMembers())["content[1].text"]; !a.GetStream() || a.GetCallerEvents() != 0 || !slices.Contains(m.GetArrives(), "choices[0].message.content") {
 		t.Errorf("a unary caller: %v", a)
 	}
 	// The caller of the upstream's protocol gets all of it.
-	a = explained(t, &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(hello)})
+	a = explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Body: []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(hello)})
 	for _, m := range a.GetMembers() {
 		if m.GetFate() != adminv1.Fate_FATE_KEPT {
 			t.Errorf("passed through: %v", m)
@@ -113,7 +119,7 @@ func TestExplainStream(t *testing.T) {
 func TestExplainStreamLosses(t *testing.T) {
 	two := `data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"One"}]},"finishReason":"STOP"},{"index":1,"content":{"role":"model","parts":[{"text":"Two"}]},"finishReason":"STOP"}],"modelVersion":"g"}` + "\n\n"
 	for name, answer := range map[string]string{"stream": two, "unary": strings.TrimPrefix(two, "data: ")} {
-		a := explained(t, &adminv1.ExplainRequest{Protocol: "messages", UpstreamProtocol: "generate_content", Body: []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(answer)})
+		a := explained(t, &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, UpstreamProtocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Body: []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(answer)})
 		is := fates(a.GetMembers())
 		if m := is["candidates[0].content.parts[0].text"]; !slices.Contains(m.GetArrives(), "content[0].text") {
 			t.Errorf("%s: the first is %v", name, m)
@@ -164,9 +170,9 @@ func TestExplainStreamsThatFail(t *testing.T) {
 		"out of order":     {from(hello, "event: content_block_delta"), fault.ReasonMalformedAnswer, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ask := &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(chatBody), Answer: []byte(c.answer)}
+			ask := &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(chatBody), Answer: []byte(c.answer)}
 			if c.more { // nothing is tried out of what passes through
-				ask.Protocol, ask.Body = "messages", []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`)
+				ask.Protocol, ask.Body = genwayv1.Protocol_PROTOCOL_MESSAGES, []byte(`{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`)
 			}
 			a := explained(t, ask)
 			if !a.GetStream() || a.GetRefusal().GetReason() != c.refusal || !strings.Contains(string(a.GetUpstreamBody()), c.has) || c.has == "" && len(a.GetUpstreamBody()) > 0 {
@@ -180,7 +186,7 @@ func TestExplainStreamsThatFail(t *testing.T) {
 			}
 		})
 	}
-	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(chatBody), Answer: []byte(strings.Repeat(hello, explain.MaxBody/len(hello)+1))})
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(chatBody), Answer: []byte(strings.Repeat(hello, explain.MaxBody/len(hello)+1))})
 	if err == nil || fault.From(err).Param != "answer" {
 		t.Errorf("an answer that is too large: %v, %v", resp, err)
 	}
@@ -195,13 +201,13 @@ func TestExplainStreamOfTheContract(t *testing.T) {
 {"partCompleted":{}}
 {"completed":{"candidates":[{"stopReason":"STOP_REASON_END_TURN"}]}}
 `
-	ask := &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(strings.Replace(chatBody, `"m"`, `"s"`, 1)), Answer: []byte(lines)}
+	ask := &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(strings.Replace(chatBody, `"m"`, `"s"`, 1)), Answer: []byte(lines)}
 	a := explained(t, ask)
 	if m := fates(a.GetMembers())["candidates[0].parts[0].text.text"]; a.GetRefusal() != nil || a.GetUpstreamEvents() != 6 || !slices.Contains(m.GetArrives(), "choices[0].message.content") {
 		t.Errorf("%v", a)
 	}
 	for _, value := range []string{"true", "false"} {
-		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(strings.Replace(string(ask.GetBody()), "true", value, 1))})
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(strings.Replace(string(ask.GetBody()), "true", value, 1))})
 		if m := fates(resp.GetMembers())["stream"]; err != nil || m.GetFate() != adminv1.Fate_FATE_IMPLIED || m.GetReason() != "the call says it" {
 			t.Errorf("stream is %s: %v, %v", value, m, err)
 		}
@@ -264,7 +270,7 @@ func TestExplainRecordedStreams(t *testing.T) {
 // check explains a recorded stream for one caller.
 func check(t *testing.T, file, caller, upstream, body string, answer []byte) {
 	t.Helper()
-	a := explained(t, &adminv1.ExplainRequest{Protocol: caller, UpstreamProtocol: upstream, Model: "any", Stream: true, Body: []byte(body), Answer: answer})
+	a := explained(t, &adminv1.ExplainRequest{Protocol: named(caller), UpstreamProtocol: named(upstream), Model: "any", Stream: true, Body: []byte(body), Answer: answer})
 	name := filepath.Base(file) + " for " + caller
 	if !a.GetStream() || a.GetRefusal() == nil && (a.GetTruncated() || len(a.GetCallerBody()) == 0 || len(a.GetMembers()) == 0) {
 		t.Errorf("%s: %v", name, a)

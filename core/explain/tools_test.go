@@ -61,7 +61,7 @@ func TestToolsThatArriveAreNotLost(t *testing.T) {
 		for _, tools := range offer.tools {
 			for to := range offers {
 				t.Run(fmt.Sprintf("%s to %s: %s", from, to, tools), func(t *testing.T) {
-					got, err := (&explain.Explainer{}).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: from, Body: fmt.Appendf(nil, offer.body, tools), Model: "x", UpstreamProtocol: to})
+					got, err := (&explain.Explainer{}).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: named(from), Body: fmt.Appendf(nil, offer.body, tools), Model: "x", UpstreamProtocol: named(to)})
 					if err != nil || got.GetRefusal() != nil {
 						t.Fatal(err, got.GetRefusal())
 					}

@@ -113,7 +113,7 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 	g.Upstream(upstream).Answer(answers.Text("fine").Answer(upstream, streamed))
 	a := g.Call(harness.CallOf(caller, string(upstream)+"/"+model, body, streamed))
 	x, err := (&explain.Explainer{}).Explain(t.Context(), &adminv1.ExplainRequest{
-		Protocol: protocol.ByKind(string(caller)).Name, UpstreamProtocol: protocol.ByKind(string(upstream)).Name,
+		Protocol: protocol.ByKind(string(caller)).ID, UpstreamProtocol: protocol.ByKind(string(upstream)).ID,
 		Model: model, Stream: streamed, Body: []byte(harness.CallOf(caller, model, body, streamed).Body),
 	})
 	if err != nil || x.GetTruncated() {

@@ -173,7 +173,7 @@ func (r *Routing) Upstreams() []*adminv1.Upstream {
 	var list []*adminv1.Upstream
 	for _, s := range r.Router.Upstreams() {
 		u := &adminv1.Upstream{
-			Name: s.Target.Name, Protocol: spokenName(&s.Target), Breaker: breakers[s.Breaker], FailingChecks: s.Unfit, Healthy: !s.Unfit && s.Breaker < 2,
+			Name: s.Target.Name, Protocol: s.Target.Protocol, Breaker: breakers[s.Breaker], FailingChecks: s.Unfit, Healthy: !s.Unfit && s.Breaker < 2,
 			InFlight: int64(s.InFlight), Waiting: int64(s.Waiting), Most: int64(s.Most), Routes: s.Routes,
 		}
 		if c := called[s.Target.Name]; c != nil {
@@ -186,23 +186,12 @@ func (r *Routing) Upstreams() []*adminv1.Upstream {
 
 var breakers = map[int]adminv1.Breaker{0: adminv1.Breaker_BREAKER_CLOSED, 1: adminv1.Breaker_BREAKER_HALF_OPEN, 2: adminv1.Breaker_BREAKER_OPEN}
 
-// spokenName names the protocol of a target; empty for the contract's messages.
-func spokenName(t *route.Target) string {
-	if p := protocol.Of(t.Protocol); p != protocol.Direct {
-		return p.Name
-	}
-	return ""
-}
-
 // Routes are those in force.
 func (r *Routing) Routes() []*adminv1.Route {
 	var list []*adminv1.Route
 	for _, from := range r.Router.Routes() {
-		m := &adminv1.Route{Model: from.Model, Strategy: strategyNames[from.Strategy], Sticky: from.Sticky, Strict: from.Strict}
+		m := &adminv1.Route{Model: from.Model, Strategy: strategyNames[from.Strategy], Sticky: from.Sticky, Strict: from.Strict, Protocols: from.Protocols}
 		m.Capture = admin.CaptureMessage(from.Capture)
-		for _, p := range from.Protocols {
-			m.Protocols = append(m.Protocols, protocol.Of(p).Name)
-		}
 		if from.Deadline > 0 {
 			m.Deadline = durationpb.New(from.Deadline)
 		}

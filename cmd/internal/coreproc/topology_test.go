@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/sandbox"
 )
 
@@ -35,13 +36,13 @@ routes:
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	ups := r.Upstreams()
-	if len(ups) != 3 || ups[0].GetName() != "one" || ups[0].GetProtocol() != "chat_completions" || ups[0].GetMost() != 7 || !ups[0].GetHealthy() || ups[0].GetBreaker() != adminv1.Breaker_BREAKER_CLOSED ||
-		!strings.HasPrefix(ups[0].GetAddress(), "https://one.example/v1") || !slices.Equal(ups[2].GetRoutes(), []string{"a*", "*"}) || ups[1].GetAddress() != "" || ups[1].GetProtocol() != "" {
+	if len(ups) != 3 || ups[0].GetName() != "one" || ups[0].GetProtocol() != genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS || ups[0].GetMost() != 7 || !ups[0].GetHealthy() || ups[0].GetBreaker() != adminv1.Breaker_BREAKER_CLOSED ||
+		!strings.HasPrefix(ups[0].GetAddress(), "https://one.example/v1") || !slices.Equal(ups[2].GetRoutes(), []string{"a*", "*"}) || ups[1].GetAddress() != "" || ups[1].GetProtocol() != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
 		t.Errorf("the upstreams are %v", ups)
 	}
 	routes := r.Routes()
 	if len(routes) != 2 || routes[0].GetStrategy() != "least_busy" || routes[0].GetTargets()[0].GetWeight() != 3 || !strings.Contains(routes[0].GetTargets()[0].GetOverrides(), "temperature") ||
-		routes[0].GetFallback()[0].GetModel() != "b" || routes[0].GetFallback()[0].GetOverrides() != "cache auto" || !slices.Equal(routes[1].GetProtocols(), []string{"messages"}) || routes[1].GetDeadline().GetSeconds() != 5 ||
+		routes[0].GetFallback()[0].GetModel() != "b" || routes[0].GetFallback()[0].GetOverrides() != "cache auto" || !slices.Equal(routes[1].GetProtocols(), []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_MESSAGES}) || routes[1].GetDeadline().GetSeconds() != 5 ||
 		routes[0].GetCapture() != nil || routes[1].GetCapture().GetShare() != 0.5 || routes[1].GetCapture().GetUntil().AsTime().Year() != 2020 {
 		t.Errorf("the routes are %v", routes)
 	}

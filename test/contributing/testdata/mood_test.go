@@ -51,7 +51,7 @@ func TestMood(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := &explain.Explainer{Router: route.New([]route.Route{{Model: "m", Targets: []route.Target{{Name: "u", Protocol: c.protocol, Upstream: made, Overrides: c.overrides}}}})}
-		resp, err := e.Explain(context.Background(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(body)})
+		resp, err := e.Explain(context.Background(), &adminv1.ExplainRequest{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Body: []byte(body)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	v1 "github.com/genway/genway/gen/genway/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -100,8 +101,8 @@ type CapturedBody struct {
 	Call int32 `protobuf:"varint,2,opt,name=call,proto3" json:"call,omitempty"`
 	// The upstream's name.
 	Upstream string `protobuf:"bytes,3,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// The protocol that the body is in, in the words of LoggedRequest; empty is the contract.
-	Protocol string `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The protocol that the body is in; PROTOCOL_UNSPECIFIED is the contract. Absent where this version does not know it.
+	Protocol *v1.Protocol `protobuf:"varint,4,opt,name=protocol,proto3,enum=genway.v1.Protocol,oneof" json:"protocol,omitempty"`
 	// How many bytes there were, as far as they came.
 	Size int64 `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
 	// Whether members were replaced in it, or all of it was left out for want of being JSON.
@@ -165,11 +166,11 @@ func (x *CapturedBody) GetUpstream() string {
 	return ""
 }
 
-func (x *CapturedBody) GetProtocol() string {
-	if x != nil {
-		return x.Protocol
+func (x *CapturedBody) GetProtocol() v1.Protocol {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *CapturedBody) GetSize() int64 {
@@ -572,7 +573,7 @@ type RunningCapture struct {
 	// The route's pattern and, if it has any, its protocols; empty for a key.
 	Route string `protobuf:"bytes,3,opt,name=route,proto3" json:"route,omitempty"`
 	// The protocols of the route; empty is all, and of a key always empty.
-	Protocols []string `protobuf:"bytes,4,rep,name=protocols,proto3" json:"protocols,omitempty"`
+	Protocols []v1.Protocol `protobuf:"varint,4,rep,packed,name=protocols,proto3,enum=genway.v1.Protocol" json:"protocols,omitempty"`
 	// The rule.
 	Rule          *CaptureRule `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -630,7 +631,7 @@ func (x *RunningCapture) GetRoute() string {
 	return ""
 }
 
-func (x *RunningCapture) GetProtocols() []string {
+func (x *RunningCapture) GetProtocols() []v1.Protocol {
 	if x != nil {
 		return x.Protocols
 	}
@@ -648,16 +649,17 @@ var File_genway_admin_v1_capture_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x87\x02\n" +
+	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xae\x02\n" +
 	"\fCapturedBody\x122\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x19.genway.admin.v1.BodyKindB\x03\xe0A\x03R\x04kind\x12\x17\n" +
 	"\x04call\x18\x02 \x01(\x05B\x03\xe0A\x03R\x04call\x12\x1f\n" +
-	"\bupstream\x18\x03 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x1f\n" +
-	"\bprotocol\x18\x04 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x17\n" +
+	"\bupstream\x18\x03 \x01(\tB\x03\xe0A\x03R\bupstream\x129\n" +
+	"\bprotocol\x18\x04 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03H\x00R\bprotocol\x88\x01\x01\x12\x17\n" +
 	"\x04size\x18\x05 \x01(\x03B\x03\xe0A\x03R\x04size\x12\x1f\n" +
 	"\bredacted\x18\x06 \x01(\bB\x03\xe0A\x03R\bredacted\x12\x15\n" +
 	"\x03cut\x18\a \x01(\bB\x03\xe0A\x03R\x03cut\x12\x17\n" +
-	"\x04data\x18\b \x01(\fB\x03\xe0A\x03R\x04data\"(\n" +
+	"\x04data\x18\b \x01(\fB\x03\xe0A\x03R\x04dataB\v\n" +
+	"\t_protocol\"(\n" +
 	"\x11GetCaptureRequest\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x90\x02\n" +
 	"\x12GetCaptureResponse\x12:\n" +
@@ -677,12 +679,12 @@ const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\adeleted\x18\x01 \x01(\x03B\x03\xe0A\x03R\adeleted\"\x19\n" +
 	"\x17ListCaptureRulesRequest\"V\n" +
 	"\x18ListCaptureRulesResponse\x12:\n" +
-	"\x05rules\x18\x01 \x03(\v2\x1f.genway.admin.v1.RunningCaptureB\x03\xe0A\x03R\x05rules\"\xc1\x01\n" +
+	"\x05rules\x18\x01 \x03(\v2\x1f.genway.admin.v1.RunningCaptureB\x03\xe0A\x03R\x05rules\"\xd6\x01\n" +
 	"\x0eRunningCapture\x12\x1a\n" +
 	"\x06key_id\x18\x01 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x1e\n" +
 	"\bkey_name\x18\x02 \x01(\tB\x03\xe0A\x03R\akeyName\x12\x19\n" +
-	"\x05route\x18\x03 \x01(\tB\x03\xe0A\x03R\x05route\x12!\n" +
-	"\tprotocols\x18\x04 \x03(\tB\x03\xe0A\x03R\tprotocols\x125\n" +
+	"\x05route\x18\x03 \x01(\tB\x03\xe0A\x03R\x05route\x126\n" +
+	"\tprotocols\x18\x04 \x03(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\tprotocols\x125\n" +
 	"\x04rule\x18\x05 \x01(\v2\x1c.genway.admin.v1.CaptureRuleB\x03\xe0A\x03R\x04rule*\xc1\x01\n" +
 	"\bBodyKind\x12\x19\n" +
 	"\x15BODY_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -717,21 +719,24 @@ var file_genway_admin_v1_capture_proto_goTypes = []any{
 	(*ListCaptureRulesRequest)(nil),  // 6: genway.admin.v1.ListCaptureRulesRequest
 	(*ListCaptureRulesResponse)(nil), // 7: genway.admin.v1.ListCaptureRulesResponse
 	(*RunningCapture)(nil),           // 8: genway.admin.v1.RunningCapture
-	(*timestamppb.Timestamp)(nil),    // 9: google.protobuf.Timestamp
-	(*CaptureRule)(nil),              // 10: genway.admin.v1.CaptureRule
+	(v1.Protocol)(0),                 // 9: genway.v1.Protocol
+	(*timestamppb.Timestamp)(nil),    // 10: google.protobuf.Timestamp
+	(*CaptureRule)(nil),              // 11: genway.admin.v1.CaptureRule
 }
 var file_genway_admin_v1_capture_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.CapturedBody.kind:type_name -> genway.admin.v1.BodyKind
-	1,  // 1: genway.admin.v1.GetCaptureResponse.bodies:type_name -> genway.admin.v1.CapturedBody
-	9,  // 2: genway.admin.v1.GetCaptureResponse.start_time:type_name -> google.protobuf.Timestamp
-	9,  // 3: genway.admin.v1.GetCaptureResponse.expire_time:type_name -> google.protobuf.Timestamp
-	8,  // 4: genway.admin.v1.ListCaptureRulesResponse.rules:type_name -> genway.admin.v1.RunningCapture
-	10, // 5: genway.admin.v1.RunningCapture.rule:type_name -> genway.admin.v1.CaptureRule
-	6,  // [6:6] is the sub-list for method output_type
-	6,  // [6:6] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	9,  // 1: genway.admin.v1.CapturedBody.protocol:type_name -> genway.v1.Protocol
+	1,  // 2: genway.admin.v1.GetCaptureResponse.bodies:type_name -> genway.admin.v1.CapturedBody
+	10, // 3: genway.admin.v1.GetCaptureResponse.start_time:type_name -> google.protobuf.Timestamp
+	10, // 4: genway.admin.v1.GetCaptureResponse.expire_time:type_name -> google.protobuf.Timestamp
+	8,  // 5: genway.admin.v1.ListCaptureRulesResponse.rules:type_name -> genway.admin.v1.RunningCapture
+	9,  // 6: genway.admin.v1.RunningCapture.protocols:type_name -> genway.v1.Protocol
+	11, // 7: genway.admin.v1.RunningCapture.rule:type_name -> genway.admin.v1.CaptureRule
+	8,  // [8:8] is the sub-list for method output_type
+	8,  // [8:8] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_capture_proto_init() }
@@ -740,6 +745,7 @@ func file_genway_admin_v1_capture_proto_init() {
 		return
 	}
 	file_genway_admin_v1_key_proto_init()
+	file_genway_admin_v1_capture_proto_msgTypes[0].OneofWrappers = []any{}
 	file_genway_admin_v1_capture_proto_msgTypes[3].OneofWrappers = []any{
 		(*DeleteCapturesRequest_Id)(nil),
 		(*DeleteCapturesRequest_KeyId)(nil),

@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	v1 "github.com/genway/genway/gen/genway/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -100,9 +101,8 @@ func (Fate) EnumDescriptor() ([]byte, []int) {
 // ExplainRequest asks what a translation does to a body. Nothing is sent.
 type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required: the caller's protocol, in the words of LoggedRequest, but grpc: chat_completions,
-	// responses, messages, generate_content, images.
-	Protocol string `protobuf:"bytes,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// Required: the caller's protocol.
+	Protocol v1.Protocol `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// Required: the caller's body, JSON of at most 1 MiB.
 	Body []byte `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"`
 	// The model, for protocols that name it in the path: generate_content. Otherwise it replaces
@@ -110,12 +110,12 @@ type ExplainRequest struct {
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// Ask for a stream, for protocols that do so in the path. Otherwise the body says it.
 	Stream bool `protobuf:"varint,4,opt,name=stream,proto3" json:"stream,omitempty"`
-	// The target: an upstream of the model's route, by its name; or a protocol (in the words of
-	// LoggedRequest), which stands for an upstream that speaks it, without overrides. Both empty
-	// is the target that the route tries first; both is refused.
+	// The target: an upstream of the model's route, by its name; or a protocol, which stands for an
+	// upstream that speaks it, without overrides. Neither is the target that the route tries first;
+	// both is refused.
 	Upstream string `protobuf:"bytes,5,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// A protocol, in the words of LoggedRequest, in the place of an upstream.
-	UpstreamProtocol string `protobuf:"bytes,6,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
+	// A protocol in the place of an upstream; PROTOCOL_UNSPECIFIED is none.
+	UpstreamProtocol v1.Protocol `protobuf:"varint,6,opt,name=upstream_protocol,json=upstreamProtocol,proto3,enum=genway.v1.Protocol" json:"upstream_protocol,omitempty"`
 	// Refuse what would be lost, as a strict key or route does.
 	Strict bool `protobuf:"varint,7,opt,name=strict,proto3" json:"strict,omitempty"`
 	// An answer of the upstream, which is translated back: the body of a successful answer of at
@@ -157,11 +157,11 @@ func (*ExplainRequest) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_explain_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *ExplainRequest) GetProtocol() string {
+func (x *ExplainRequest) GetProtocol() v1.Protocol {
 	if x != nil {
 		return x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *ExplainRequest) GetBody() []byte {
@@ -192,11 +192,11 @@ func (x *ExplainRequest) GetUpstream() string {
 	return ""
 }
 
-func (x *ExplainRequest) GetUpstreamProtocol() string {
+func (x *ExplainRequest) GetUpstreamProtocol() v1.Protocol {
 	if x != nil {
 		return x.UpstreamProtocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *ExplainRequest) GetStrict() bool {
@@ -220,8 +220,8 @@ type ExplainResponse struct {
 	Route string `protobuf:"bytes,1,opt,name=route,proto3" json:"route,omitempty"`
 	// The upstream's name; empty where the target is a protocol.
 	Upstream string `protobuf:"bytes,2,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// In the words of LoggedRequest; empty for an upstream that takes the contract's messages.
-	UpstreamProtocol string `protobuf:"bytes,3,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
+	// PROTOCOL_UNSPECIFIED for an upstream that takes the contract's messages.
+	UpstreamProtocol v1.Protocol `protobuf:"varint,3,opt,name=upstream_protocol,json=upstreamProtocol,proto3,enum=genway.v1.Protocol" json:"upstream_protocol,omitempty"`
 	// What the upstream is asked for.
 	UpstreamModel string `protobuf:"bytes,4,opt,name=upstream_model,json=upstreamModel,proto3" json:"upstream_model,omitempty"`
 	// Whether the upstream gets the caller's own body, but for what is changed in it.
@@ -291,11 +291,11 @@ func (x *ExplainResponse) GetUpstream() string {
 	return ""
 }
 
-func (x *ExplainResponse) GetUpstreamProtocol() string {
+func (x *ExplainResponse) GetUpstreamProtocol() v1.Protocol {
 	if x != nil {
 		return x.UpstreamProtocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *ExplainResponse) GetUpstreamModel() string {
@@ -467,8 +467,8 @@ func (x *ExplainedMember) GetReason() string {
 // ExplainedRefusal is why a request would be refused.
 type ExplainedRefusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// invalid_request, …
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of the fault.
+	Kind v1.ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// The reason of the refusal, as in genway.v1.ErrorDetail.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The member at fault, in the caller's protocol; empty for none.
@@ -509,11 +509,11 @@ func (*ExplainedRefusal) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_explain_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *ExplainedRefusal) GetKind() string {
+func (x *ExplainedRefusal) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *ExplainedRefusal) GetReason() string {
@@ -663,20 +663,20 @@ var File_genway_admin_v1_explain_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/explain.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\"\x8f\x02\n" +
-	"\x0eExplainRequest\x12\x1f\n" +
-	"\bprotocol\x18\x01 \x01(\tB\x03\xe0A\x02R\bprotocol\x12\x17\n" +
+	"\x1dgenway/admin/v1/explain.proto\x12\x0fgenway.admin.v1\x1a\x15genway/v1/error.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xb9\x02\n" +
+	"\x0eExplainRequest\x124\n" +
+	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x02R\bprotocol\x12\x17\n" +
 	"\x04body\x18\x02 \x01(\fB\x03\xe0A\x02R\x04body\x12\x19\n" +
 	"\x05model\x18\x03 \x01(\tB\x03\xe0A\x01R\x05model\x12\x1b\n" +
 	"\x06stream\x18\x04 \x01(\bB\x03\xe0A\x01R\x06stream\x12\x1f\n" +
-	"\bupstream\x18\x05 \x01(\tB\x03\xe0A\x01R\bupstream\x120\n" +
-	"\x11upstream_protocol\x18\x06 \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x1b\n" +
+	"\bupstream\x18\x05 \x01(\tB\x03\xe0A\x01R\bupstream\x12E\n" +
+	"\x11upstream_protocol\x18\x06 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\x10upstreamProtocol\x12\x1b\n" +
 	"\x06strict\x18\a \x01(\bB\x03\xe0A\x01R\x06strict\x12\x1b\n" +
-	"\x06answer\x18\b \x01(\fB\x03\xe0A\x01R\x06answer\"\xa7\x04\n" +
+	"\x06answer\x18\b \x01(\fB\x03\xe0A\x01R\x06answer\"\xbc\x04\n" +
 	"\x0fExplainResponse\x12\x19\n" +
 	"\x05route\x18\x01 \x01(\tB\x03\xe0A\x03R\x05route\x12\x1f\n" +
-	"\bupstream\x18\x02 \x01(\tB\x03\xe0A\x03R\bupstream\x120\n" +
-	"\x11upstream_protocol\x18\x03 \x01(\tB\x03\xe0A\x03R\x10upstreamProtocol\x12*\n" +
+	"\bupstream\x18\x02 \x01(\tB\x03\xe0A\x03R\bupstream\x12E\n" +
+	"\x11upstream_protocol\x18\x03 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\x10upstreamProtocol\x12*\n" +
 	"\x0eupstream_model\x18\x04 \x01(\tB\x03\xe0A\x03R\rupstreamModel\x12*\n" +
 	"\x0epassed_through\x18\x05 \x01(\bB\x03\xe0A\x03R\rpassedThrough\x12&\n" +
 	"\fmessage_json\x18\x06 \x01(\tB\x03\xe0A\x03R\vmessageJson\x12(\n" +
@@ -695,9 +695,9 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"value_json\x18\x04 \x01(\tB\x03\xe0A\x03R\tvalueJson\x12&\n" +
 	"\farrived_json\x18\x05 \x01(\tB\x03\xe0A\x03R\varrivedJson\x12\x17\n" +
 	"\x04rule\x18\x06 \x01(\tB\x03\xe0A\x03R\x04rule\x12\x1b\n" +
-	"\x06reason\x18\a \x01(\tB\x03\xe0A\x03R\x06reason\"\x84\x01\n" +
-	"\x10ExplainedRefusal\x12\x17\n" +
-	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tB\x03\xe0A\x03R\x06reason\"\x9a\x01\n" +
+	"\x10ExplainedRefusal\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1b\n" +
 	"\x06member\x18\x03 \x01(\tB\x03\xe0A\x03R\x06member\x12\x1d\n" +
 	"\amessage\x18\x04 \x01(\tB\x03\xe0A\x03R\amessage\"\xa4\x03\n" +
@@ -745,19 +745,25 @@ var file_genway_admin_v1_explain_proto_goTypes = []any{
 	(*ExplainedMember)(nil),  // 3: genway.admin.v1.ExplainedMember
 	(*ExplainedRefusal)(nil), // 4: genway.admin.v1.ExplainedRefusal
 	(*ExplainedAnswer)(nil),  // 5: genway.admin.v1.ExplainedAnswer
+	(v1.Protocol)(0),         // 6: genway.v1.Protocol
+	(v1.ErrorKind)(0),        // 7: genway.v1.ErrorKind
 }
 var file_genway_admin_v1_explain_proto_depIdxs = []int32{
-	3, // 0: genway.admin.v1.ExplainResponse.members:type_name -> genway.admin.v1.ExplainedMember
-	4, // 1: genway.admin.v1.ExplainResponse.refusal:type_name -> genway.admin.v1.ExplainedRefusal
-	5, // 2: genway.admin.v1.ExplainResponse.answer:type_name -> genway.admin.v1.ExplainedAnswer
-	0, // 3: genway.admin.v1.ExplainedMember.fate:type_name -> genway.admin.v1.Fate
-	3, // 4: genway.admin.v1.ExplainedAnswer.members:type_name -> genway.admin.v1.ExplainedMember
-	4, // 5: genway.admin.v1.ExplainedAnswer.refusal:type_name -> genway.admin.v1.ExplainedRefusal
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	6,  // 0: genway.admin.v1.ExplainRequest.protocol:type_name -> genway.v1.Protocol
+	6,  // 1: genway.admin.v1.ExplainRequest.upstream_protocol:type_name -> genway.v1.Protocol
+	6,  // 2: genway.admin.v1.ExplainResponse.upstream_protocol:type_name -> genway.v1.Protocol
+	3,  // 3: genway.admin.v1.ExplainResponse.members:type_name -> genway.admin.v1.ExplainedMember
+	4,  // 4: genway.admin.v1.ExplainResponse.refusal:type_name -> genway.admin.v1.ExplainedRefusal
+	5,  // 5: genway.admin.v1.ExplainResponse.answer:type_name -> genway.admin.v1.ExplainedAnswer
+	0,  // 6: genway.admin.v1.ExplainedMember.fate:type_name -> genway.admin.v1.Fate
+	7,  // 7: genway.admin.v1.ExplainedRefusal.kind:type_name -> genway.v1.ErrorKind
+	3,  // 8: genway.admin.v1.ExplainedAnswer.members:type_name -> genway.admin.v1.ExplainedMember
+	4,  // 9: genway.admin.v1.ExplainedAnswer.refusal:type_name -> genway.admin.v1.ExplainedRefusal
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_explain_proto_init() }

@@ -102,9 +102,8 @@ type LoggedRequest struct {
 	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// The key's owner when the request began.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
-	// The caller's protocol: chat_completions, responses, images, messages, generate_content,
-	// or grpc for direct calls.
-	Protocol string `protobuf:"bytes,5,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The caller's protocol; PROTOCOL_UNSPECIFIED for direct calls. Absent where this version does not know it.
+	Protocol *v1.Protocol `protobuf:"varint,5,opt,name=protocol,proto3,enum=genway.v1.Protocol,oneof" json:"protocol,omitempty"`
 	// The RPC: GenerateText.
 	Method string `protobuf:"bytes,6,opt,name=method,proto3" json:"method,omitempty"`
 	// The model as the caller named it.
@@ -113,17 +112,17 @@ type LoggedRequest struct {
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// What became of it.
 	Outcome Outcome `protobuf:"varint,9,opt,name=outcome,proto3,enum=genway.admin.v1.Outcome" json:"outcome,omitempty"`
-	// The fault's, of failed and cancelled requests: rate_limited, and its reason.
-	Kind string `protobuf:"bytes,10,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of the fault, of failed and cancelled requests; unspecified without a fault, and where it was not recorded.
+	Kind v1.ErrorKind `protobuf:"varint,10,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// The fault's reason, as in genway.v1.ErrorDetail; empty without a fault.
 	Reason string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The pattern of the route taken, and the upstream that answered or failed last.
 	Route string `protobuf:"bytes,12,opt,name=route,proto3" json:"route,omitempty"`
 	// The upstream that answered or failed last; empty where none was called.
 	Upstream string `protobuf:"bytes,13,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// The protocol of that upstream, in the words of protocol; empty where it is not known:
-	// requests that no upstream saw, and those of releases that did not keep it.
-	UpstreamProtocol string `protobuf:"bytes,14,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
+	// The protocol of that upstream; PROTOCOL_UNSPECIFIED for one that takes the contract's messages. Absent where it
+	// is not known: requests that no upstream saw, and those of releases that did not keep it.
+	UpstreamProtocol *v1.Protocol `protobuf:"varint,14,opt,name=upstream_protocol,json=upstreamProtocol,proto3,enum=genway.v1.Protocol,oneof" json:"upstream_protocol,omitempty"`
 	// How often an upstream was called, retries included.
 	Attempts int64 `protobuf:"varint,15,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// The model that answered.
@@ -210,11 +209,11 @@ func (x *LoggedRequest) GetOwner() string {
 	return ""
 }
 
-func (x *LoggedRequest) GetProtocol() string {
-	if x != nil {
-		return x.Protocol
+func (x *LoggedRequest) GetProtocol() v1.Protocol {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *LoggedRequest) GetMethod() string {
@@ -245,11 +244,11 @@ func (x *LoggedRequest) GetOutcome() Outcome {
 	return Outcome_OUTCOME_UNSPECIFIED
 }
 
-func (x *LoggedRequest) GetKind() string {
+func (x *LoggedRequest) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *LoggedRequest) GetReason() string {
@@ -273,11 +272,11 @@ func (x *LoggedRequest) GetUpstream() string {
 	return ""
 }
 
-func (x *LoggedRequest) GetUpstreamProtocol() string {
-	if x != nil {
-		return x.UpstreamProtocol
+func (x *LoggedRequest) GetUpstreamProtocol() v1.Protocol {
+	if x != nil && x.UpstreamProtocol != nil {
+		return *x.UpstreamProtocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *LoggedRequest) GetAttempts() int64 {
@@ -677,10 +676,11 @@ type RequestFilter struct {
 	Until *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
 	// Requests with one of these outcomes; empty is all.
 	Outcomes []Outcome `protobuf:"varint,3,rep,packed,name=outcomes,proto3,enum=genway.admin.v1.Outcome" json:"outcomes,omitempty"`
-	// The caller's protocol, and that of the upstream, in the words of LoggedRequest.
-	Protocol string `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"`
-	// Requests to upstreams of that protocol, in the words of LoggedRequest; empty is all.
-	UpstreamProtocol string `protobuf:"bytes,5,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
+	// The caller's protocol; PROTOCOL_UNSPECIFIED is direct calls, and absent is all.
+	Protocol *v1.Protocol `protobuf:"varint,4,opt,name=protocol,proto3,enum=genway.v1.Protocol,oneof" json:"protocol,omitempty"`
+	// Requests to upstreams of that protocol; PROTOCOL_UNSPECIFIED is those that take the contract's messages, and
+	// absent is all.
+	UpstreamProtocol *v1.Protocol `protobuf:"varint,5,opt,name=upstream_protocol,json=upstreamProtocol,proto3,enum=genway.v1.Protocol,oneof" json:"upstream_protocol,omitempty"`
 	// The model as the caller named it, and the one that answered.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
 	// Requests that this model answered; empty is all.
@@ -697,8 +697,8 @@ type RequestFilter struct {
 	RequestId string `protobuf:"bytes,12,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Requests of that trace, an identifier of 32 hexadecimal digits; empty is all.
 	TraceId string `protobuf:"bytes,13,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
-	// The fault's kind and its reason.
-	Kind string `protobuf:"bytes,14,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Requests that failed with that kind; unspecified is all.
+	Kind v1.ErrorKind `protobuf:"varint,14,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// Requests that failed for that reason; empty is all.
 	Reason string `protobuf:"bytes,15,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Requests that lost a member.
@@ -762,18 +762,18 @@ func (x *RequestFilter) GetOutcomes() []Outcome {
 	return nil
 }
 
-func (x *RequestFilter) GetProtocol() string {
-	if x != nil {
-		return x.Protocol
+func (x *RequestFilter) GetProtocol() v1.Protocol {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
-func (x *RequestFilter) GetUpstreamProtocol() string {
-	if x != nil {
-		return x.UpstreamProtocol
+func (x *RequestFilter) GetUpstreamProtocol() v1.Protocol {
+	if x != nil && x.UpstreamProtocol != nil {
+		return *x.UpstreamProtocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *RequestFilter) GetModel() string {
@@ -832,11 +832,11 @@ func (x *RequestFilter) GetTraceId() string {
 	return ""
 }
 
-func (x *RequestFilter) GetKind() string {
+func (x *RequestFilter) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *RequestFilter) GetReason() string {
@@ -1252,8 +1252,8 @@ type RequestAttempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The upstream's name.
 	Upstream string `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
-	// The upstream's protocol, in the words of LoggedRequest.
-	Protocol string `protobuf:"bytes,2,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The upstream's protocol, as in LoggedRequest.
+	Protocol *v1.Protocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=genway.v1.Protocol,oneof" json:"protocol,omitempty"`
 	// What the upstream was asked for.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
 	// When it began; when a connection was there, and the head of the answer, of its last call;
@@ -1274,8 +1274,8 @@ type RequestAttempt struct {
 	Calls int64 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
 	// The HTTP status of the last call; 0 for none.
 	HttpStatus int32 `protobuf:"varint,11,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
-	// Why it failed, and so why the request moved on to the next or ended; empty for success.
-	Kind string `protobuf:"bytes,12,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Why it failed, and so why the request moved on to the next or ended; unspecified for success.
+	Kind v1.ErrorKind `protobuf:"varint,12,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// The fault's reason; empty for success.
 	Reason string `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the upstream said of the failure, or the gateway: up to 240 bytes, without credentials and long quotations. Empty for success,
@@ -1322,11 +1322,11 @@ func (x *RequestAttempt) GetUpstream() string {
 	return ""
 }
 
-func (x *RequestAttempt) GetProtocol() string {
-	if x != nil {
-		return x.Protocol
+func (x *RequestAttempt) GetProtocol() v1.Protocol {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *RequestAttempt) GetModel() string {
@@ -1392,11 +1392,11 @@ func (x *RequestAttempt) GetHttpStatus() int32 {
 	return 0
 }
 
-func (x *RequestAttempt) GetKind() string {
+func (x *RequestAttempt) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *RequestAttempt) GetReason() string {
@@ -1899,14 +1899,14 @@ type RefusedRequest struct {
 	KeyId string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// The key's owner; may be empty.
 	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
-	// In the words of LoggedRequest.
-	Protocol string `protobuf:"bytes,5,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The caller's protocol; PROTOCOL_UNSPECIFIED for direct calls. Absent where it is not known.
+	Protocol *v1.Protocol `protobuf:"varint,5,opt,name=protocol,proto3,enum=genway.v1.Protocol,oneof" json:"protocol,omitempty"`
 	// The RPC: GenerateText, …
 	Method string `protobuf:"bytes,6,opt,name=method,proto3" json:"method,omitempty"`
 	// The model that the caller named, up to 128 bytes; empty where the request was refused before it was read.
 	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
-	// unauthenticated, permission_denied, rate_limited, quota_exhausted, …
-	Kind string `protobuf:"bytes,8,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of the refusal.
+	Kind v1.ErrorKind `protobuf:"varint,8,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// The reason of the refusal, as in genway.v1.ErrorDetail.
 	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the caller was told, up to 240 bytes.
@@ -1975,11 +1975,11 @@ func (x *RefusedRequest) GetOwner() string {
 	return ""
 }
 
-func (x *RefusedRequest) GetProtocol() string {
-	if x != nil {
-		return x.Protocol
+func (x *RefusedRequest) GetProtocol() v1.Protocol {
+	if x != nil && x.Protocol != nil {
+		return *x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *RefusedRequest) GetMethod() string {
@@ -1996,11 +1996,11 @@ func (x *RefusedRequest) GetModel() string {
 	return ""
 }
 
-func (x *RefusedRequest) GetKind() string {
+func (x *RefusedRequest) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *RefusedRequest) GetReason() string {
@@ -2028,25 +2028,25 @@ var File_genway_admin_v1_request_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x15genway/v1/error.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\a\n" +
+	"\x1dgenway/admin/v1/request.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x15genway/v1/error.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcb\b\n" +
 	"\rLoggedRequest\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12\"\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tB\x03\xe0A\x03R\trequestId\x12\x1a\n" +
 	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x19\n" +
-	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x1f\n" +
-	"\bprotocol\x18\x05 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x1b\n" +
+	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x03R\x05owner\x129\n" +
+	"\bprotocol\x18\x05 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03H\x00R\bprotocol\x88\x01\x01\x12\x1b\n" +
 	"\x06method\x18\x06 \x01(\tB\x03\xe0A\x03R\x06method\x12\x19\n" +
 	"\x05model\x18\a \x01(\tB\x03\xe0A\x03R\x05model\x12>\n" +
 	"\n" +
 	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x127\n" +
-	"\aoutcome\x18\t \x01(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x03R\aoutcome\x12\x17\n" +
+	"\aoutcome\x18\t \x01(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x03R\aoutcome\x12-\n" +
 	"\x04kind\x18\n" +
-	" \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	" \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\v \x01(\tB\x03\xe0A\x03R\x06reason\x12\x19\n" +
 	"\x05route\x18\f \x01(\tB\x03\xe0A\x03R\x05route\x12\x1f\n" +
-	"\bupstream\x18\r \x01(\tB\x03\xe0A\x03R\bupstream\x120\n" +
-	"\x11upstream_protocol\x18\x0e \x01(\tB\x03\xe0A\x03R\x10upstreamProtocol\x12\x1f\n" +
+	"\bupstream\x18\r \x01(\tB\x03\xe0A\x03R\bupstream\x12J\n" +
+	"\x11upstream_protocol\x18\x0e \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03H\x01R\x10upstreamProtocol\x88\x01\x01\x12\x1f\n" +
 	"\battempts\x18\x0f \x01(\x03B\x03\xe0A\x03R\battempts\x12&\n" +
 	"\fserved_model\x18\x10 \x01(\tB\x03\xe0A\x03R\vservedModel\x128\n" +
 	"\x05usage\x18\x11 \x01(\v2\x1d.genway.admin.v1.RequestUsageB\x03\xe0A\x03R\x05usage\x12/\n" +
@@ -2058,7 +2058,9 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x06losses\x18\x16 \x03(\tB\x03\xe0A\x03R\x06losses\x12\x1e\n" +
 	"\btrace_id\x18\x17 \x01(\tB\x03\xe0A\x03R\atraceId\x12=\n" +
 	"\acharges\x18\x18 \x03(\v2\x1e.genway.admin.v1.RequestChargeB\x03\xe0A\x03R\acharges\x12\x1f\n" +
-	"\bunpriced\x18\x19 \x01(\bB\x03\xe0A\x03R\bunpriced\"\x89\x04\n" +
+	"\bunpriced\x18\x19 \x01(\bB\x03\xe0A\x03R\bunpricedB\v\n" +
+	"\t_protocolB\x14\n" +
+	"\x12_upstream_protocol\"\x89\x04\n" +
 	"\rRequestCharge\x12\x1f\n" +
 	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
@@ -2093,13 +2095,13 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x16cache_write_30m_tokens\x18\r \x01(\x03B\x03\xe0A\x03R\x13cacheWrite30mTokens\x128\n" +
 	"\x16cache_write_12h_tokens\x18\x0e \x01(\x03B\x03\xe0A\x03R\x13cacheWrite12hTokens\x12\"\n" +
 	"\n" +
-	"tool_calls\x18\x0f \x01(\x03B\x03\xe0A\x03R\ttoolCalls\"\x9b\x05\n" +
+	"tool_calls\x18\x0f \x01(\x03B\x03\xe0A\x03R\ttoolCalls\"\x88\x06\n" +
 	"\rRequestFilter\x125\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05since\x125\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\x05until\x129\n" +
-	"\boutcomes\x18\x03 \x03(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x01R\boutcomes\x12\x1f\n" +
-	"\bprotocol\x18\x04 \x01(\tB\x03\xe0A\x01R\bprotocol\x120\n" +
-	"\x11upstream_protocol\x18\x05 \x01(\tB\x03\xe0A\x01R\x10upstreamProtocol\x12\x19\n" +
+	"\boutcomes\x18\x03 \x03(\x0e2\x18.genway.admin.v1.OutcomeB\x03\xe0A\x01R\boutcomes\x129\n" +
+	"\bprotocol\x18\x04 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01H\x00R\bprotocol\x88\x01\x01\x12J\n" +
+	"\x11upstream_protocol\x18\x05 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01H\x01R\x10upstreamProtocol\x88\x01\x01\x12\x19\n" +
 	"\x05model\x18\x06 \x01(\tB\x03\xe0A\x01R\x05model\x12&\n" +
 	"\fserved_model\x18\a \x01(\tB\x03\xe0A\x01R\vservedModel\x12\x1a\n" +
 	"\x06key_id\x18\b \x01(\tB\x03\xe0A\x01R\x05keyId\x12\x19\n" +
@@ -2109,12 +2111,14 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\bupstream\x18\v \x01(\tB\x03\xe0A\x01R\bupstream\x12\"\n" +
 	"\n" +
 	"request_id\x18\f \x01(\tB\x03\xe0A\x01R\trequestId\x12\x1e\n" +
-	"\btrace_id\x18\r \x01(\tB\x03\xe0A\x01R\atraceId\x12\x17\n" +
-	"\x04kind\x18\x0e \x01(\tB\x03\xe0A\x01R\x04kind\x12\x1b\n" +
+	"\btrace_id\x18\r \x01(\tB\x03\xe0A\x01R\atraceId\x12-\n" +
+	"\x04kind\x18\x0e \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x01R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\x0f \x01(\tB\x03\xe0A\x01R\x06reason\x12\x17\n" +
 	"\x04lost\x18\x10 \x01(\bB\x03\xe0A\x01R\x04lost\x12\x1d\n" +
 	"\aretried\x18\x11 \x01(\bB\x03\xe0A\x01R\aretried\x12&\n" +
-	"\fwithout_kind\x18\x12 \x01(\bB\x03\xe0A\x01R\vwithoutKind\"\x98\x01\n" +
+	"\fwithout_kind\x18\x12 \x01(\bB\x03\xe0A\x01R\vwithoutKindB\v\n" +
+	"\t_protocolB\x14\n" +
+	"\x12_upstream_protocol\"\x98\x01\n" +
 	"\x13ListRequestsRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
@@ -2152,10 +2156,10 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"limits_end\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tlimitsEnd\x12?\n" +
 	"\vroute_begin\x18\x06 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\n" +
 	"routeBegin\x12;\n" +
-	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\brouteEnd\"\xe0\x04\n" +
+	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\brouteEnd\"\x9d\x05\n" +
 	"\x0eRequestAttempt\x12\x1f\n" +
-	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x12\x1f\n" +
-	"\bprotocol\x18\x02 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x19\n" +
+	"\bupstream\x18\x01 \x01(\tB\x03\xe0A\x03R\bupstream\x129\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03H\x00R\bprotocol\x88\x01\x01\x12\x19\n" +
 	"\x05model\x18\x03 \x01(\tB\x03\xe0A\x03R\x05model\x124\n" +
 	"\x05begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\x05begin\x12<\n" +
 	"\tconnected\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\x03\xe0A\x03R\tconnected\x128\n" +
@@ -2167,10 +2171,11 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x05calls\x18\n" +
 	" \x01(\x03B\x03\xe0A\x03R\x05calls\x12$\n" +
 	"\vhttp_status\x18\v \x01(\x05B\x03\xe0A\x03R\n" +
-	"httpStatus\x12\x17\n" +
-	"\x04kind\x18\f \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"httpStatus\x12-\n" +
+	"\x04kind\x18\f \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\r \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
-	"\amessage\x18\x0e \x01(\tB\x03\xe0A\x03R\amessage\"\xbb\x01\n" +
+	"\amessage\x18\x0e \x01(\tB\x03\xe0A\x03R\amessageB\v\n" +
+	"\t_protocol\"\xbb\x01\n" +
 	"\fRequestPrice\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12V\n" +
 	"\fnano_dollars\x18\x02 \x03(\v2..genway.admin.v1.RequestPrice.NanoDollarsEntryB\x03\xe0A\x03R\vnanoDollars\x1a>\n" +
@@ -2211,22 +2216,23 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\tkey_names\x18\x04 \x03(\v2:.genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntryB\x03\xe0A\x03R\bkeyNames\x1a;\n" +
 	"\rKeyNamesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc3\x03\n" +
 	"\x0eRefusedRequest\x12\"\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tB\x03\xe0A\x03R\trequestId\x12>\n" +
 	"\n" +
 	"start_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tstartTime\x12\x1a\n" +
 	"\x06key_id\x18\x03 \x01(\tB\x03\xe0A\x03R\x05keyId\x12\x19\n" +
-	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x1f\n" +
-	"\bprotocol\x18\x05 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x1b\n" +
+	"\x05owner\x18\x04 \x01(\tB\x03\xe0A\x03R\x05owner\x129\n" +
+	"\bprotocol\x18\x05 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03H\x00R\bprotocol\x88\x01\x01\x12\x1b\n" +
 	"\x06method\x18\x06 \x01(\tB\x03\xe0A\x03R\x06method\x12\x19\n" +
-	"\x05model\x18\a \x01(\tB\x03\xe0A\x03R\x05model\x12\x17\n" +
-	"\x04kind\x18\b \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"\x05model\x18\a \x01(\tB\x03\xe0A\x03R\x05model\x12-\n" +
+	"\x04kind\x18\b \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\t \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
 	"\amessage\x18\n" +
 	" \x01(\tB\x03\xe0A\x03R\amessage\x12+\n" +
-	"\x05quota\x18\v \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quota*\x88\x01\n" +
+	"\x05quota\x18\v \x01(\v2\x10.genway.v1.QuotaB\x03\xe0A\x03R\x05quotaB\v\n" +
+	"\t_protocol*\x88\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fOUTCOME_OPEN\x10\x01\x12\x0e\n" +
@@ -2278,63 +2284,75 @@ var file_genway_admin_v1_request_proto_goTypes = []any{
 	nil,                                 // 23: genway.admin.v1.RequestPrice.NanoDollarsEntry
 	nil,                                 // 24: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
 	nil,                                 // 25: genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntry
-	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
-	(Period)(0),                         // 28: genway.admin.v1.Period
-	(*v1.Quota)(nil),                    // 29: genway.v1.Quota
+	(v1.Protocol)(0),                    // 26: genway.v1.Protocol
+	(*timestamppb.Timestamp)(nil),       // 27: google.protobuf.Timestamp
+	(v1.ErrorKind)(0),                   // 28: genway.v1.ErrorKind
+	(*durationpb.Duration)(nil),         // 29: google.protobuf.Duration
+	(Period)(0),                         // 30: genway.admin.v1.Period
+	(*v1.Quota)(nil),                    // 31: genway.v1.Quota
 }
 var file_genway_admin_v1_request_proto_depIdxs = []int32{
-	26, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
-	0,  // 1: genway.admin.v1.LoggedRequest.outcome:type_name -> genway.admin.v1.Outcome
-	3,  // 2: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
-	27, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
-	27, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
-	2,  // 5: genway.admin.v1.LoggedRequest.charges:type_name -> genway.admin.v1.RequestCharge
-	3,  // 6: genway.admin.v1.RequestCharge.usage:type_name -> genway.admin.v1.RequestUsage
-	20, // 7: genway.admin.v1.RequestCharge.tool_calls:type_name -> genway.admin.v1.RequestCharge.ToolCallsEntry
-	26, // 8: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
-	26, // 9: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
-	0,  // 10: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
-	4,  // 11: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
-	1,  // 12: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	26, // 13: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
-	21, // 14: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
-	1,  // 15: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
-	9,  // 16: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
-	11, // 17: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
-	1,  // 18: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
-	22, // 19: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
-	27, // 20: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
-	10, // 21: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
-	27, // 22: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
-	27, // 23: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
-	27, // 24: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
-	27, // 25: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
-	27, // 26: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
-	27, // 27: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
-	27, // 28: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
-	27, // 29: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
-	27, // 30: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
-	27, // 31: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
-	27, // 32: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
-	23, // 33: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
-	4,  // 34: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
-	1,  // 35: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	24, // 36: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
-	16, // 37: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
-	28, // 38: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
-	26, // 39: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
-	26, // 40: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
-	19, // 41: genway.admin.v1.ListRefusedRequestsResponse.requests:type_name -> genway.admin.v1.RefusedRequest
-	26, // 42: genway.admin.v1.ListRefusedRequestsResponse.start_time:type_name -> google.protobuf.Timestamp
-	25, // 43: genway.admin.v1.ListRefusedRequestsResponse.key_names:type_name -> genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntry
-	26, // 44: genway.admin.v1.RefusedRequest.start_time:type_name -> google.protobuf.Timestamp
-	29, // 45: genway.admin.v1.RefusedRequest.quota:type_name -> genway.v1.Quota
-	46, // [46:46] is the sub-list for method output_type
-	46, // [46:46] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	26, // 0: genway.admin.v1.LoggedRequest.protocol:type_name -> genway.v1.Protocol
+	27, // 1: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
+	0,  // 2: genway.admin.v1.LoggedRequest.outcome:type_name -> genway.admin.v1.Outcome
+	28, // 3: genway.admin.v1.LoggedRequest.kind:type_name -> genway.v1.ErrorKind
+	26, // 4: genway.admin.v1.LoggedRequest.upstream_protocol:type_name -> genway.v1.Protocol
+	3,  // 5: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
+	29, // 6: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
+	29, // 7: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
+	2,  // 8: genway.admin.v1.LoggedRequest.charges:type_name -> genway.admin.v1.RequestCharge
+	3,  // 9: genway.admin.v1.RequestCharge.usage:type_name -> genway.admin.v1.RequestUsage
+	20, // 10: genway.admin.v1.RequestCharge.tool_calls:type_name -> genway.admin.v1.RequestCharge.ToolCallsEntry
+	27, // 11: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
+	27, // 12: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
+	0,  // 13: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
+	26, // 14: genway.admin.v1.RequestFilter.protocol:type_name -> genway.v1.Protocol
+	26, // 15: genway.admin.v1.RequestFilter.upstream_protocol:type_name -> genway.v1.Protocol
+	28, // 16: genway.admin.v1.RequestFilter.kind:type_name -> genway.v1.ErrorKind
+	4,  // 17: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
+	1,  // 18: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
+	27, // 19: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
+	21, // 20: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	1,  // 21: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
+	9,  // 22: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
+	11, // 23: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
+	1,  // 24: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
+	22, // 25: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	29, // 26: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
+	10, // 27: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
+	29, // 28: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
+	29, // 29: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
+	29, // 30: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
+	29, // 31: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
+	29, // 32: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
+	26, // 33: genway.admin.v1.RequestAttempt.protocol:type_name -> genway.v1.Protocol
+	29, // 34: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
+	29, // 35: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
+	29, // 36: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
+	29, // 37: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
+	29, // 38: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
+	29, // 39: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
+	28, // 40: genway.admin.v1.RequestAttempt.kind:type_name -> genway.v1.ErrorKind
+	23, // 41: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
+	4,  // 42: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
+	1,  // 43: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
+	24, // 44: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	16, // 45: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
+	30, // 46: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
+	27, // 47: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
+	27, // 48: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
+	19, // 49: genway.admin.v1.ListRefusedRequestsResponse.requests:type_name -> genway.admin.v1.RefusedRequest
+	27, // 50: genway.admin.v1.ListRefusedRequestsResponse.start_time:type_name -> google.protobuf.Timestamp
+	25, // 51: genway.admin.v1.ListRefusedRequestsResponse.key_names:type_name -> genway.admin.v1.ListRefusedRequestsResponse.KeyNamesEntry
+	27, // 52: genway.admin.v1.RefusedRequest.start_time:type_name -> google.protobuf.Timestamp
+	26, // 53: genway.admin.v1.RefusedRequest.protocol:type_name -> genway.v1.Protocol
+	28, // 54: genway.admin.v1.RefusedRequest.kind:type_name -> genway.v1.ErrorKind
+	31, // 55: genway.admin.v1.RefusedRequest.quota:type_name -> genway.v1.Quota
+	56, // [56:56] is the sub-list for method output_type
+	56, // [56:56] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_request_proto_init() }
@@ -2343,7 +2361,11 @@ func file_genway_admin_v1_request_proto_init() {
 		return
 	}
 	file_genway_admin_v1_key_proto_init()
+	file_genway_admin_v1_request_proto_msgTypes[0].OneofWrappers = []any{}
+	file_genway_admin_v1_request_proto_msgTypes[3].OneofWrappers = []any{}
+	file_genway_admin_v1_request_proto_msgTypes[9].OneofWrappers = []any{}
 	file_genway_admin_v1_request_proto_msgTypes[15].OneofWrappers = []any{}
+	file_genway_admin_v1_request_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

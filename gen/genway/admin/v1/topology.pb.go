@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	v1 "github.com/genway/genway/gen/genway/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -147,9 +148,8 @@ type Upstream struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name in the configuration.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The protocol it speaks, in the words of LoggedRequest; empty for one that takes the
-	// contract's messages, as the sandbox.
-	Protocol string `protobuf:"bytes,2,opt,name=protocol,proto3" json:"protocol,omitempty"`
+	// The protocol it speaks; PROTOCOL_UNSPECIFIED for one that takes the contract's messages, as the sandbox.
+	Protocol v1.Protocol `protobuf:"varint,2,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// What is called, without credentials; empty for the sandbox.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	// Whether it is given calls: its checks succeed, and its breaker is not open.
@@ -211,11 +211,11 @@ func (x *Upstream) GetName() string {
 	return ""
 }
 
-func (x *Upstream) GetProtocol() string {
+func (x *Upstream) GetProtocol() v1.Protocol {
 	if x != nil {
 		return x.Protocol
 	}
-	return ""
+	return v1.Protocol(0)
 }
 
 func (x *Upstream) GetAddress() string {
@@ -284,8 +284,8 @@ func (x *Upstream) GetFailures() []*FailureCount {
 // FailureCount counts failed requests of one kind.
 type FailureCount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind of the fault, as in LoggedRequest; empty where it is not known.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of the fault; unspecified where it is not known.
+	Kind v1.ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// How many requests failed so.
 	Requests      int64 `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -322,11 +322,11 @@ func (*FailureCount) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *FailureCount) GetKind() string {
+func (x *FailureCount) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *FailureCount) GetRequests() int64 {
@@ -661,8 +661,8 @@ func (x *TryUpstreamResponse) GetCostNanoDollars() int64 {
 // TryFailure is the fault of a request that was tried.
 type TryFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As in LoggedRequest.
-	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The kind of the fault.
+	Kind v1.ErrorKind `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`
 	// The reason, as in genway.v1.ErrorDetail.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// For people.
@@ -707,11 +707,11 @@ func (*TryFailure) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *TryFailure) GetKind() string {
+func (x *TryFailure) GetKind() v1.ErrorKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return v1.ErrorKind(0)
 }
 
 func (x *TryFailure) GetReason() string {
@@ -836,8 +836,8 @@ type Route struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its pattern: a name or a glob.
 	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
-	// Only callers of these protocols, in the words of LoggedRequest; empty is all.
-	Protocols []string `protobuf:"bytes,2,rep,name=protocols,proto3" json:"protocols,omitempty"`
+	// Only callers of these protocols, PROTOCOL_UNSPECIFIED being direct calls; empty is all.
+	Protocols []v1.Protocol `protobuf:"varint,2,rep,packed,name=protocols,proto3,enum=genway.v1.Protocol" json:"protocols,omitempty"`
 	// How the targets share the load: weight, least_busy or fastest.
 	Strategy string `protobuf:"bytes,3,opt,name=strategy,proto3" json:"strategy,omitempty"`
 	// Whether the requests of one session go to one target.
@@ -893,7 +893,7 @@ func (x *Route) GetModel() string {
 	return ""
 }
 
-func (x *Route) GetProtocols() []string {
+func (x *Route) GetProtocols() []v1.Protocol {
 	if x != nil {
 		return x.Protocols
 	}
@@ -1843,10 +1843,10 @@ var File_genway_admin_v1_topology_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\n" +
-	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x03\n" +
+	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x15genway/v1/error.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x03\n" +
 	"\bUpstream\x12\x17\n" +
-	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x12\x1f\n" +
-	"\bprotocol\x18\x02 \x01(\tB\x03\xe0A\x03R\bprotocol\x12\x1d\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x03R\x04name\x124\n" +
+	"\bprotocol\x18\x02 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\bprotocol\x12\x1d\n" +
 	"\aaddress\x18\x03 \x01(\tB\x03\xe0A\x03R\aaddress\x12\x1d\n" +
 	"\ahealthy\x18\x04 \x01(\bB\x03\xe0A\x03R\ahealthy\x127\n" +
 	"\abreaker\x18\x05 \x01(\x0e2\x18.genway.admin.v1.BreakerB\x03\xe0A\x03R\abreaker\x12*\n" +
@@ -1856,9 +1856,9 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x04most\x18\t \x01(\x03B\x03\xe0A\x03R\x04most\x12\x1b\n" +
 	"\x06routes\x18\n" +
 	" \x03(\tB\x03\xe0A\x03R\x06routes\x12>\n" +
-	"\bfailures\x18\v \x03(\v2\x1d.genway.admin.v1.FailureCountB\x03\xe0A\x03R\bfailures\"H\n" +
-	"\fFailureCount\x12\x17\n" +
-	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1f\n" +
+	"\bfailures\x18\v \x03(\v2\x1d.genway.admin.v1.FailureCountB\x03\xe0A\x03R\bfailures\"^\n" +
+	"\fFailureCount\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1f\n" +
 	"\brequests\x18\x02 \x01(\x03B\x03\xe0A\x03R\brequests\"\xa6\x01\n" +
 	"\x14ListUpstreamsRequest\x12F\n" +
 	"\x0efailures_since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x01R\rfailuresSince\x12F\n" +
@@ -1885,10 +1885,10 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\finput_tokens\x18\n" +
 	" \x01(\x03B\x03\xe0A\x03R\vinputTokens\x12(\n" +
 	"\routput_tokens\x18\v \x01(\x03B\x03\xe0A\x03R\foutputTokens\x12/\n" +
-	"\x11cost_nano_dollars\x18\f \x01(\x03B\x03\xe0A\x03R\x0fcostNanoDollars\"\xd3\x01\n" +
+	"\x11cost_nano_dollars\x18\f \x01(\x03B\x03\xe0A\x03R\x0fcostNanoDollars\"\xe9\x01\n" +
 	"\n" +
-	"TryFailure\x12\x17\n" +
-	"\x04kind\x18\x01 \x01(\tB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
+	"TryFailure\x12-\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindB\x03\xe0A\x03R\x04kind\x12\x1b\n" +
 	"\x06reason\x18\x02 \x01(\tB\x03\xe0A\x03R\x06reason\x12\x1d\n" +
 	"\amessage\x18\x03 \x01(\tB\x03\xe0A\x03R\amessage\x12$\n" +
 	"\vnative_type\x18\x04 \x01(\tB\x03\xe0A\x03R\n" +
@@ -1902,10 +1902,10 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x05model\x18\x02 \x01(\tB\x03\xe0A\x03R\x05model\x12\x1b\n" +
 	"\x06weight\x18\x03 \x01(\x05B\x03\xe0A\x03R\x06weight\x12!\n" +
 	"\toverrides\x18\x04 \x01(\tB\x03\xe0A\x03R\toverrides\x12\x13\n" +
-	"\x02on\x18\x05 \x03(\tB\x03\xe0A\x03R\x02on\"\x95\x03\n" +
+	"\x02on\x18\x05 \x03(\tB\x03\xe0A\x03R\x02on\"\xaa\x03\n" +
 	"\x05Route\x12\x19\n" +
-	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x03R\x05model\x12!\n" +
-	"\tprotocols\x18\x02 \x03(\tB\x03\xe0A\x03R\tprotocols\x12\x1f\n" +
+	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x03R\x05model\x126\n" +
+	"\tprotocols\x18\x02 \x03(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\tprotocols\x12\x1f\n" +
 	"\bstrategy\x18\x03 \x01(\tB\x03\xe0A\x03R\bstrategy\x12\x1b\n" +
 	"\x06sticky\x18\x04 \x01(\bB\x03\xe0A\x03R\x06sticky\x12\x1b\n" +
 	"\x06strict\x18\x05 \x01(\bB\x03\xe0A\x03R\x06strict\x12:\n" +
@@ -2019,37 +2019,43 @@ var file_genway_admin_v1_topology_proto_goTypes = []any{
 	(*Node)(nil),                        // 23: genway.admin.v1.Node
 	(*ListNodesRequest)(nil),            // 24: genway.admin.v1.ListNodesRequest
 	(*ListNodesResponse)(nil),           // 25: genway.admin.v1.ListNodesResponse
-	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
-	(*CaptureRule)(nil),                 // 28: genway.admin.v1.CaptureRule
+	(v1.Protocol)(0),                    // 26: genway.v1.Protocol
+	(v1.ErrorKind)(0),                   // 27: genway.v1.ErrorKind
+	(*timestamppb.Timestamp)(nil),       // 28: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 29: google.protobuf.Duration
+	(*CaptureRule)(nil),                 // 30: genway.admin.v1.CaptureRule
 }
 var file_genway_admin_v1_topology_proto_depIdxs = []int32{
-	0,  // 0: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
-	3,  // 1: genway.admin.v1.Upstream.failures:type_name -> genway.admin.v1.FailureCount
-	26, // 2: genway.admin.v1.ListUpstreamsRequest.failures_since:type_name -> google.protobuf.Timestamp
-	26, // 3: genway.admin.v1.ListUpstreamsRequest.failures_until:type_name -> google.protobuf.Timestamp
-	2,  // 4: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
-	26, // 5: genway.admin.v1.ListUpstreamsResponse.failures_from:type_name -> google.protobuf.Timestamp
-	8,  // 6: genway.admin.v1.TryUpstreamResponse.failure:type_name -> genway.admin.v1.TryFailure
-	27, // 7: genway.admin.v1.TryUpstreamResponse.connected:type_name -> google.protobuf.Duration
-	27, // 8: genway.admin.v1.TryUpstreamResponse.headers:type_name -> google.protobuf.Duration
-	27, // 9: genway.admin.v1.TryUpstreamResponse.duration:type_name -> google.protobuf.Duration
-	27, // 10: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
-	9,  // 11: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
-	9,  // 12: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
-	28, // 13: genway.admin.v1.Route.capture:type_name -> genway.admin.v1.CaptureRule
-	10, // 14: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
-	15, // 15: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
-	1,  // 16: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
-	17, // 17: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
-	26, // 18: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
-	26, // 19: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	23, // 20: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	26, // 0: genway.admin.v1.Upstream.protocol:type_name -> genway.v1.Protocol
+	0,  // 1: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
+	3,  // 2: genway.admin.v1.Upstream.failures:type_name -> genway.admin.v1.FailureCount
+	27, // 3: genway.admin.v1.FailureCount.kind:type_name -> genway.v1.ErrorKind
+	28, // 4: genway.admin.v1.ListUpstreamsRequest.failures_since:type_name -> google.protobuf.Timestamp
+	28, // 5: genway.admin.v1.ListUpstreamsRequest.failures_until:type_name -> google.protobuf.Timestamp
+	2,  // 6: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
+	28, // 7: genway.admin.v1.ListUpstreamsResponse.failures_from:type_name -> google.protobuf.Timestamp
+	8,  // 8: genway.admin.v1.TryUpstreamResponse.failure:type_name -> genway.admin.v1.TryFailure
+	29, // 9: genway.admin.v1.TryUpstreamResponse.connected:type_name -> google.protobuf.Duration
+	29, // 10: genway.admin.v1.TryUpstreamResponse.headers:type_name -> google.protobuf.Duration
+	29, // 11: genway.admin.v1.TryUpstreamResponse.duration:type_name -> google.protobuf.Duration
+	27, // 12: genway.admin.v1.TryFailure.kind:type_name -> genway.v1.ErrorKind
+	26, // 13: genway.admin.v1.Route.protocols:type_name -> genway.v1.Protocol
+	29, // 14: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
+	9,  // 15: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
+	9,  // 16: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
+	30, // 17: genway.admin.v1.Route.capture:type_name -> genway.admin.v1.CaptureRule
+	10, // 18: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
+	15, // 19: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
+	1,  // 20: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
+	17, // 21: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
+	28, // 22: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
+	28, // 23: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
+	23, // 24: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }

@@ -36,8 +36,8 @@ const (
 	Dimension_DIMENSION_MODEL Dimension = 2
 	// The day of UTC in which requests began: 2026-03-01.
 	Dimension_DIMENSION_DAY Dimension = 3
-	// The protocol: chat_completions, responses, images, messages, generate_content, or
-	// grpc for direct calls.
+	// The protocol: a value of genway.v1.Protocol in lower case without its prefix, as chat_completions, or grpc for
+	// direct calls.
 	Dimension_DIMENSION_PROTOCOL Dimension = 4
 	// The upstream that answered.
 	Dimension_DIMENSION_UPSTREAM Dimension = 5
