@@ -30,6 +30,7 @@ var interactionsProtocol = Protocol{
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
 		BindsSeals:        true, // as those of generateContent
+		Turns:             Turns{Member: "input", Signed: []string{`"signature"`}},
 	},
 	Models: &Models{
 		Named:   `tools[].rag_store_config.rag_retrieval_config.ranking.model_name tools[].rag_store_config.rag_retrieval_config.ranking.rank_service.model_name`,

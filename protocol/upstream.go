@@ -99,7 +99,7 @@ func (p *Protocol) main() *Binding {
 type Turns struct {
 	// Member is the member with the list of turns.
 	Member string
-	// Role is the role of the model's turns.
+	// Role is the role of the model's turns; empty for a protocol whose turns have none.
 	Role string
 	// Signed are the words, quoted, of which a signed turn of the model contains one.
 	Signed []string

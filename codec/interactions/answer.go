@@ -40,6 +40,11 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	}
 	resp := w.canonical()
 	end := w.end(parts)
+	if n := len(parts); n > 0 && codec.Cut(end.StopReason) {
+		if call := parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.ArgumentsJson) {
+			call.ArgumentsJson = "" // the protocol has an empty object where nothing of them has come
+		}
+	}
 	resp.Candidates = []*genwayv1.Candidate{{
 		Parts: parts, StopReason: end.StopReason, NativeStopReason: end.NativeStopReason, StopMessage: end.StopMessage, NativeFields: end.NativeFields,
 	}}
@@ -164,7 +169,7 @@ type ending struct {
 // endingOf returns how an answer ends. calls reports that it has calls, and feedback is set for a prompt that was blocked.
 func endingOf(end *genwayv1.CandidateEnd, feedback *genwayv1.PromptFeedback, calls bool) ending {
 	reason, word := end.GetStopReason(), end.GetNativeStopReason()
-	if feedback != nil && reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED {
+	if feedback != nil && word == "" && (reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED || reason == genwayv1.StopReason_STOP_REASON_CONTENT_FILTER) {
 		return ending{codec.StopWord(protocol, genwayv1.StopReason_STOP_REASON_CONTENT_FILTER), cmp.Or(feedback.GetBlockReason(), "SAFETY"), feedback.GetMessage()}
 	}
 	if member.Marked(protocol, end.GetNativeFields(), "status") && end.GetStopMessage() == "" {

@@ -42,6 +42,9 @@ func (Codec) Protocol() genwayv1.Protocol { return protocol }
 func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	status, body := google.Encode(err, protocol)
 	if err.Wire.GetProtocol() == protocol && len(err.Wire.GetJson()) > 0 {
+		if alone, patched := member.Patch(body, member.Member{Name: eventType}); patched == nil { // of an event
+			body = alone
+		}
 		return status, body
 	}
 	inner := jsontext.Value(member.Value(body, "error"))
@@ -65,6 +68,9 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 		return google.Decode(status, body, protocol)
 	}
 	word := text(inner, "code")
+	if text(inner, "message") == "" {
+		return failure(status, word, "")
+	}
 	members := []member.Member{{Name: "code", Value: jsontext.Value(strconv.Itoa(status))}}
 	if text(inner, "status") == "" {
 		members = append(members, member.Member{Name: "status", Value: member.AppendQuote(nil, statusOf(word))})

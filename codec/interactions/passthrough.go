@@ -84,7 +84,10 @@ func (w *watched) interaction() *interaction {
 // Watch implements codec.StreamWatcher.
 func (d *streamDecoder) Watch(f codec.Frame) (_ events, content bool, err error) {
 	data := bytes.TrimSpace(f.Data)
-	if d.completed || len(data) == 0 || string(data) == sentinel {
+	switch {
+	case string(data) == sentinel:
+		return d.finish(), false, nil
+	case d.completed, len(data) == 0:
 		return nil, false, nil
 	}
 	d.done = false
@@ -102,10 +105,11 @@ func (d *streamDecoder) Watch(f codec.Frame) (_ events, content bool, err error)
 		e.Interaction = &watched{}
 	}
 	d.events = nil
-	switch w := e.Interaction.interaction(); e.EventType {
-	case "error":
+	if isError(e.EventType, e.Error) {
 		d.done = true
-		return nil, false, inBand(e.Error)
+		return nil, false, Codec{}.DecodeError(0, data)
+	}
+	switch w := e.Interaction.interaction(); e.EventType {
 	case "interaction.created":
 		d.watchStart(w)
 	case "interaction.status_update":
@@ -118,8 +122,8 @@ func (d *streamDecoder) Watch(f codec.Frame) (_ events, content bool, err error)
 			d.done = true
 			return nil, false, w.failure()
 		}
-		d.done, d.completed = true, true
-		d.emit(&genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{w.end(nil)}, Usage: d.Reported(), ServiceTier: w.ServiceTier})
+		d.completed = true
+		d.end = &genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{w.end(nil)}, Usage: d.Reported(), ServiceTier: w.ServiceTier}
 		return d.events, true, nil
 	}
 	return d.events, strings.HasPrefix(e.EventType, "step."), nil

@@ -214,6 +214,11 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 			c.StopReason, c.NativeStopReason = genwayv1.StopReason_STOP_REASON_TOOL_CALL, "requires_action"
 		}
 	}
+	if n := len(c.Parts); n > 0 && codec.Cut(c.StopReason) { // an answer cut within a call without arguments leaves that out
+		if call := c.Parts[n-1].GetToolCall(); call.GetArgumentsJson() == "{}" {
+			call.ArgumentsJson = `{"a":1}`
+		}
+	}
 	if c.NativeStopReason == "novel" {
 		c.NativeFields = []*genwayv1.NativeField{member.Mark(own, "status")}
 	} else if codec.StopReasonOf(c.NativeStopReason) == genwayv1.StopReason_STOP_REASON_CONTENT_FILTER {

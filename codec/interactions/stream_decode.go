@@ -26,6 +26,8 @@ type streamDecoder struct {
 	started, done bool
 	// completed reports that the end of the answer has been read, stepped that it has had a step.
 	completed, stepped bool
+	// end is that end until the sentinel, or the stream's end. A frame that passes precedes it.
+	end *genwayv1.TextCompleted
 	// usage is the last that an event has reported.
 	usage *usage
 	head  interaction // of interaction.created
@@ -70,7 +72,10 @@ func (Codec) NewStreamDecoder() codec.StreamDecoder {
 // Decode reads one frame. Events and deltas of unknown types are lost.
 func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
 	data := bytes.TrimSpace(f.Data)
-	if d.done || len(data) == 0 || string(data) == sentinel {
+	switch {
+	case string(data) == sentinel:
+		return d.finish(), nil
+	case d.done, len(data) == 0:
 		return nil, nil
 	}
 	e := &d.last
@@ -79,10 +84,17 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 		d.done = true
 		return nil, fault.MalformedAnswer(err)
 	}
+	if d.completed {
+		return nil, nil
+	}
 	if e.EventType == "" {
 		e.EventType = f.Event
 	}
 	d.events = nil
+	if isError(e.EventType, e.Error) {
+		d.done = true
+		return nil, Codec{}.DecodeError(0, data)
+	}
 	if err := d.event(e); err != nil {
 		d.done = true
 		return nil, err
@@ -96,8 +108,6 @@ func (d *streamDecoder) emit(payload proto.Message) {
 
 func (d *streamDecoder) event(e *event) error {
 	switch e.EventType {
-	case "error":
-		return inBand(e.Error)
 	case "interaction.created":
 		return d.start(e.Interaction)
 	case "interaction.status_update":
@@ -115,11 +125,12 @@ func (d *streamDecoder) event(e *event) error {
 	return nil
 }
 
-// inBand is the failure of an error event.
-func inBand(raw jsontext.Value) error {
-	var r reported
-	member.Fit(raw, &r)
-	return failure(0, r.Code, r.Message)
+// eventType is the member of an event with its type.
+const eventType = "event_type"
+
+// isError reports whether an event is an error: by its type, or as one in the place of an answer, which has no type.
+func isError(kind string, err jsontext.Value) bool {
+	return kind == "error" || kind == "" && present(err)
 }
 
 // unknownType is why an event is lost.
@@ -127,11 +138,23 @@ const unknownType = "this version does not know events of this type"
 
 // Close ends the stream, which is cut without interaction.completed.
 func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
-	if d.done {
-		return nil, nil
+	if ended := d.finish(); ended != nil || d.done {
+		return ended, nil
 	}
 	d.done = true
 	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
+}
+
+// finish returns the end of the answer, if it has been read and was not returned.
+func (d *streamDecoder) finish() events {
+	if d.end == nil {
+		return nil
+	}
+	d.events = nil
+	d.closeCall(codec.Cut(d.end.Candidates[0].StopReason))
+	d.emit(d.end)
+	d.end, d.done = nil, true
+	return d.events
 }
 
 // Finished reports that the answer has ended, so that only the sentinel can follow.
@@ -195,7 +218,6 @@ func (d *streamDecoder) complete(raw jsontext.Value) error {
 	if d.calls && end.StopReason == genwayv1.StopReason_STOP_REASON_END_TURN {
 		end.StopReason = genwayv1.StopReason_STOP_REASON_TOOL_CALL
 	}
-	d.closeCall(codec.Cut(end.StopReason))
 	resp := w.canonical()
 	completed := &genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{end}, Usage: resp.Usage, ServiceTier: resp.ServiceTier, CompleteTime: resp.CompleteTime, Losses: d.losses.List()}
 	for _, f := range resp.NativeFields {
@@ -203,8 +225,7 @@ func (d *streamDecoder) complete(raw jsontext.Value) error {
 			completed.NativeFields = append(completed.NativeFields, f)
 		}
 	}
-	d.done, d.completed = true, true
-	d.emit(completed)
+	d.completed, d.end = true, completed
 	return nil
 }
 
@@ -476,8 +497,11 @@ func (d *streamDecoder) closeCall(cut bool) {
 		return
 	}
 	d.called = nil
-	if !s.argued && (!cut || strings.Trim(s.arguments, "{ \t\r\n}") != "") {
+	if !s.argued && (!cut || !isEmptyObject(s.arguments)) {
 		d.Add(codec.ArgumentsDelta(s.arguments))
 	}
 	d.Complete()
 }
+
+// isEmptyObject reports whether the arguments of a call have no members.
+func isEmptyObject(arguments string) bool { return strings.Trim(arguments, "{ \t\r\n}") == "" }

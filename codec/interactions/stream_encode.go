@@ -100,7 +100,7 @@ func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	w.Str("message", err.Message)
 	w.Str("code", strings.ToLower(google.Word(err)))
 	w.End()
-	w.Str("event_type", "error")
+	w.Str(eventType, "error")
 	w.End()
 	data, _ := w.Finish() // strings cannot fail
 	return []codec.Frame{{Event: "error", Data: data}}
@@ -115,7 +115,7 @@ func (e *streamEncoder) begin(event string) {
 
 func (e *streamEncoder) send() {
 	last := &e.frames[len(e.frames)-1]
-	e.w.Str("event_type", last.Event)
+	e.w.Str(eventType, last.Event)
 	e.w.End()
 	last.Data = member.OneLine(e.w.Text())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Strategy is how the targets of a route share its load. The zero value is ByWeight.
@@ -172,7 +173,12 @@ func beginning(head *genwayv1.GenerateTextRequest) string {
 		return ""
 	}
 	texts, found, signed := sha256.New(), false, false
-	member.Edit(member.Value(head.GetWire().GetJson(), turns.Member), func(depth int, name, value []byte) member.Change {
+	all := member.Value(head.GetWire().GetJson(), turns.Member)
+	if jsontext.Value(all).Kind() == '"' { // one text of the user, which later requests have in a list
+		found = true
+		_, _ = texts.Write(all)
+	}
+	member.Edit(all, func(depth int, name, value []byte) member.Change {
 		if depth == 1 {
 			signed = signed || isSigned(value, turns)
 		}

@@ -22,6 +22,7 @@ var reportedUsage = map[harness.Protocol]string{
 	harness.Responses:       `{"input_tokens":11,"input_tokens_details":{"cached_tokens":0},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":18}`,
 	harness.Messages:        `{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":11,"output_tokens":7}`,
 	harness.GenerateContent: `{"promptTokenCount":11,"candidatesTokenCount":7,"totalTokenCount":18}`,
+	harness.Interactions:    `{"total_input_tokens":11,"total_output_tokens":7,"total_thought_tokens":0,"total_tokens":18}`,
 }
 
 const usageLast = `{"output_tokens":7}`
@@ -85,6 +86,8 @@ func (w way) bill(t *testing.T, a harness.Answer) probe.Value {
 		return frames[last].JSON().At("response.usage")
 	case harness.GenerateContent:
 		return frames[last].JSON().At(member)
+	case harness.Interactions: // before [DONE]
+		return frames[last-1].JSON().At("interaction.usage")
 	default: // [DONE] and message_stop come after it
 		return frames[last-1].JSON().At(member)
 	}

@@ -74,7 +74,7 @@ func brokenAnswers(t *testing.T) {
 	})
 	// Blank arguments are none (T10).
 	everyWay(t, harness.Texts(), only(harness.Chat), func(t *testing.T, w way) {
-		if w.caller == harness.Messages || w.caller == harness.GenerateContent {
+		if w.caller == harness.Messages || w.caller == harness.GenerateContent || w.caller == harness.Interactions {
 			got := w.receive(t, answers.Tool("call_1", "now", " \n"))
 			if len(got.Calls) != 1 || strings.TrimSpace(got.Calls[0].Arguments) != "{}" {
 				t.Errorf("calls %q", got.Calls)
@@ -92,7 +92,7 @@ func brokenAnswers(t *testing.T) {
 }
 
 func brokenButCut(t *testing.T) {
-	everyWay(t, only(harness.Messages, harness.GenerateContent), only(harness.Chat, harness.Responses), func(t *testing.T, w way) {
+	everyWay(t, only(harness.Messages, harness.GenerateContent, harness.Interactions), only(harness.Chat, harness.Responses), func(t *testing.T, w way) {
 		for name, arguments := range broken {
 			w.Upstream(w.upstream).Answer(answers.Text("hm").Then(answers.Tool("call_1", "delete_files", arguments)).Cut().Answer(w.upstream, w.streamed))
 			a := w.ask(w.caller.Hello())
@@ -110,7 +110,7 @@ func brokenButCut(t *testing.T) {
 // brokenHistory demands that a client can go on with a conversation in which it got such a
 // call, and that the model sees what it wrote.
 func brokenHistory(t *testing.T) {
-	everyWay(t, only(harness.Chat, harness.Responses), only(harness.Messages, harness.GenerateContent), func(t *testing.T, w way) {
+	everyWay(t, only(harness.Chat, harness.Responses), only(harness.Messages, harness.GenerateContent, harness.Interactions), func(t *testing.T, w way) {
 		for name, arguments := range broken {
 			if name == "too deep" {
 				continue
@@ -120,6 +120,8 @@ func brokenHistory(t *testing.T) {
 			where := "messages[1].content[0].input"
 			if w.upstream == harness.GenerateContent {
 				where = "contents[1].parts[0].functionCall.args"
+			} else if w.upstream == harness.Interactions {
+				where = "input[1].arguments"
 			}
 			if got := seen.At(where + ".arguments_text").Text(); got != arguments {
 				t.Errorf("%s: the upstream sees %s", name, seen.At(where).Raw)

@@ -213,8 +213,8 @@ func TestCapturedFromStrangers(t *testing.T) {
 			redacting.Upstream(harness.Chat).Answer(answers.Text("canary-answer").Answer(harness.Chat, streamed))
 			redacting.Call(harness.CallOf(caller, "chat", strings.Replace(caller.Hello(), `"hi"`, `"canary-prompt"`, 1), streamed))
 			for kind, b := range redacting.next() {
-				// The responses protocol has its prompt in a member "input", which is not redacted here.
-				if bytes.Contains(b.Data, []byte("canary")) && (caller != harness.Responses || kind != capture.CallerRequest) {
+				// Responses and interactions have their prompt in a member "input", which is not redacted here.
+				if bytes.Contains(b.Data, []byte("canary")) && (caller != harness.Responses && caller != harness.Interactions || kind != capture.CallerRequest) {
 					t.Errorf("%s (%v): %s is %s", caller, streamed, kind, b.Data)
 				}
 			}

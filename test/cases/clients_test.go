@@ -373,7 +373,7 @@ func codexModels(t *testing.T) {
 	for _, version := range []string{"0.171.0", "", "x%00y", "9.9.9&limit=1"} {
 		a := list("/v1/models?client_version="+version, chat)
 		models := a.JSON().At("models").List()
-		want := 4
+		want := 5
 		if strings.Contains(version, "limit") {
 			want = 1
 		}
@@ -388,14 +388,14 @@ func codexModels(t *testing.T) {
 			}
 		}
 	}
-	if a := list("/v1/models", chat); len(a.JSON().At("data").List()) != 5 || a.JSON().At("models").Exists() {
+	if a := list("/v1/models", chat); len(a.JSON().At("data").List()) != 6 || a.JSON().At("models").Exists() {
 		t.Errorf("the vendor's own list is %s", a.Body)
 	}
 	messages := harness.CallOf(harness.Messages, "messages/m", harness.Messages.Hello(), false).Header
 	if a := list("/v1/models?client_version=1", messages); len(a.JSON().At("data").List()) == 0 {
 		t.Errorf("messages: %d %s", a.Status, a.Body)
 	}
-	if a := list("/v1/models?client_version=1&key=generatecontent", nil); a.Status != http.StatusOK || len(a.JSON().At("models").List()) != 5 || !a.JSON().At("models[0].name").Exists() {
+	if a := list("/v1/models?client_version=1&key=generatecontent", nil); a.Status != http.StatusOK || len(a.JSON().At("models").List()) != 6 || !a.JSON().At("models[0].name").Exists() {
 		t.Errorf("generateContent: %d %s", a.Status, a.Body)
 	}
 	for name, header := range map[string]http.Header{"no key": nil, "a wrong key": {"Authorization": {"Bearer gwk_x"}}} {

@@ -118,10 +118,10 @@ func writtenIsCalled(t *testing.T) {
 			base, path string
 			called     map[harness.Protocol]string
 		}{
-			{"", "", map[harness.Protocol]string{harness.Chat: "/v1/chat/completions", harness.Responses: "/v1/responses", harness.Messages: "/v1/messages", harness.GenerateContent: "/v1beta/models/m:generateContent"}},
-			{"/own?a=1", "", map[harness.Protocol]string{harness.Chat: "/own/chat/completions?a=1&b=2", harness.Responses: "/own/responses?a=1&b=2", harness.Messages: "/own/v1/messages?a=1&b=2", harness.GenerateContent: "/own/v1beta/models/m:generateContent?a=1&b=2"}},
-			{"/v1beta/openai?a=1", "", map[harness.Protocol]string{harness.Chat: "/v1beta/openai/chat/completions?a=1&b=2", harness.Responses: "/v1beta/openai/responses?a=1&b=2", harness.Messages: "/v1beta/openai/messages?a=1&b=2", harness.GenerateContent: "/v1beta/openai/models/m:generateContent?a=1&b=2"}},
-			{"?a=1", "/x/y", map[harness.Protocol]string{harness.Chat: "/x/y?a=1&b=2", harness.Responses: "/x/y?a=1&b=2", harness.Messages: "/x/y?a=1&b=2", harness.GenerateContent: "/x/y/m:generateContent?a=1&b=2"}},
+			{"", "", map[harness.Protocol]string{harness.Chat: "/v1/chat/completions", harness.Responses: "/v1/responses", harness.Messages: "/v1/messages", harness.GenerateContent: "/v1beta/models/m:generateContent", harness.Interactions: "/v1beta/interactions"}},
+			{"/own?a=1", "", map[harness.Protocol]string{harness.Chat: "/own/chat/completions?a=1&b=2", harness.Responses: "/own/responses?a=1&b=2", harness.Messages: "/own/v1/messages?a=1&b=2", harness.GenerateContent: "/own/v1beta/models/m:generateContent?a=1&b=2", harness.Interactions: "/own/v1beta/interactions?a=1&b=2"}},
+			{"/v1beta/openai?a=1", "", map[harness.Protocol]string{harness.Chat: "/v1beta/openai/chat/completions?a=1&b=2", harness.Responses: "/v1beta/openai/responses?a=1&b=2", harness.Messages: "/v1beta/openai/messages?a=1&b=2", harness.GenerateContent: "/v1beta/openai/models/m:generateContent?a=1&b=2", harness.Interactions: "/v1beta/openai/interactions?a=1&b=2"}},
+			{"?a=1", "/x/y", map[harness.Protocol]string{harness.Chat: "/x/y?a=1&b=2", harness.Responses: "/x/y?a=1&b=2", harness.Messages: "/x/y?a=1&b=2", harness.GenerateContent: "/x/y/m:generateContent?a=1&b=2", harness.Interactions: "/x/y?a=1&b=2"}},
 		} {
 			g := harness.New(t, harness.Config{Remote: func(config *remote.Config) {
 				config.BaseURL, config.Path = config.BaseURL+c.base, c.path
@@ -148,6 +148,9 @@ func oddButGood(t *testing.T) {
 		harness.Responses:       func(s string) string { return strings.Replace(s, `"created_at":7`, `"created_at":"x"`, 1) },
 		harness.Messages:        func(s string) string { return strings.Replace(s, `"output_tokens":7`, `"output_tokens":"x"`, 1) },
 		harness.GenerateContent: func(s string) string { return strings.Replace(s, `"promptTokenCount":11`, `"promptTokenCount":"x"`, 1) },
+		harness.Interactions: func(s string) string {
+			return strings.Replace(s, `"total_input_tokens":11`, `"total_input_tokens":"x"`, 1)
+		},
 	}
 	for _, p := range harness.Texts() {
 		for _, streamed := range []bool{false, true} {

@@ -119,6 +119,10 @@ func systemText(t *testing.T) {
 	everyWay(t, only(harness.Chat), harness.Texts(), func(t *testing.T, w way) {
 		seen := w.sees(t, body)
 		whole := string(seen.Raw)
+		if w.upstream == harness.Interactions { // one text of all
+			seen.At("system_instruction").Is(t, `"first\n\nsecond\n\nthird"`)
+			return
+		}
 		if a, b, c := strings.Index(whole, `"first"`), strings.Index(whole, `"second"`), strings.Index(whole, `"third"`); a < 0 && !strings.Contains(whole, "first") || b < 0 || c < 0 || a > b || b > c {
 			t.Errorf("order or text is lost: %s", whole)
 		}
@@ -188,6 +192,7 @@ func losslessRoundTrip(t *testing.T) {
 		harness.Responses:       `{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_image","image_url":"https://a.example/i.png","detail":"low"}]},{"type":"of_tomorrow","x":{"b":1}}],"tools":[{"type":"of_tomorrow","y":[1]}],"x_unknown":1.50}`,
 		harness.Messages:        `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image","source":{"type":"url","url":"https://a.example/i.png"}},{"type":"of_tomorrow","x":{"b":1}}]}],"tools":[{"type":"of_tomorrow_20990101","name":"y"}],"x_unknown":1.50}`,
 		harness.GenerateContent: `{"contents":[{"role":"user","parts":[{"text":"hi"},{"fileData":{"mimeType":"image/png","fileUri":"https://a.example/i.png"}},{"ofTomorrow":{"b":1}}]}],"tools":[{"ofTomorrow":{"y":[1]}}],"xUnknown":1.50}`,
+		harness.Interactions:    `{"model":"m","input":[{"type":"user_input","content":[{"type":"text","text":"hi"},{"type":"image","uri":"https://a.example/i.png","mime_type":"image/png"}]},{"type":"of_tomorrow","x":{"b":1}}],"tools":[{"type":"of_tomorrow","y":[1]}],"x_unknown":1.50}`,
 	} {
 		for name, g := range map[string]*harness.Gateway{"as it is": harness.New(t, harness.Config{}), "canonical": canonical(t)} {
 			t.Run(string(p)+" "+name, func(t *testing.T) {
@@ -224,7 +229,7 @@ func schemaDialects(t *testing.T) {
 	})
 	everyWay(t, only(harness.GenerateContent), others(harness.GenerateContent), func(t *testing.T, w way) {
 		seen := w.sees(t, `{"contents":[{"parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"weather","parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","nullable":true},"b":{"type":"ARRAY","items":{"type":"INTEGER"}}},"required":["a"]}}]}]}`)
-		path := map[harness.Protocol]string{harness.Chat: "tools[0].function.parameters", harness.Responses: "tools[0].parameters", harness.Messages: "tools[0].input_schema"}[w.upstream]
+		path := map[harness.Protocol]string{harness.Chat: "tools[0].function.parameters", harness.Responses: "tools[0].parameters", harness.Messages: "tools[0].input_schema", harness.Interactions: "tools[0].parameters"}[w.upstream]
 		seen.At(path).Is(t, `{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":"array","items":{"type":"integer"}}},"required":["a"]}`)
 	})
 }

@@ -60,6 +60,10 @@ func toolUseIsInput(t *testing.T) {
 			bill.At("promptTokenCount").Is(t, "11")
 			bill.At("toolUsePromptTokenCount").Is(t, "100")
 			bill.At("totalTokenCount").Is(t, "118")
+		case harness.Interactions:
+			bill.At("total_input_tokens").Is(t, "11")
+			bill.At("total_tool_use_tokens").Is(t, "100")
+			bill.At("total_tokens").Is(t, "118")
 		case harness.Images:
 		}
 		w.logs(t, 111, 7, 0, 4)
@@ -70,7 +74,7 @@ func toolUseIsInput(t *testing.T) {
 const sentence = "Nobody counts what is said here."
 
 // usageMember is the member of an answer that has its usage, up to its value.
-var usageMember = map[harness.Protocol]string{harness.Chat: "usage", harness.Responses: "usage", harness.Messages: "usage", harness.GenerateContent: "usageMetadata"}
+var usageMember = map[harness.Protocol]string{harness.Chat: "usage", harness.Responses: "usage", harness.Messages: "usage", harness.GenerateContent: "usageMetadata", harness.Interactions: "usage"}
 
 // without takes the usage out of an answer or an event.
 func without(p harness.Protocol, text string) string {
@@ -117,6 +121,7 @@ var absurd = map[harness.Protocol][]string{
 	harness.Responses:       {`{"input_tokens":9000000000000000000,"output_tokens":9000000000000000000,"total_tokens":1}`, `{"input_tokens":11,"output_tokens":-7,"total_tokens":4}`},
 	harness.Messages:        {`{"input_tokens":9000000000000000000,"cache_read_input_tokens":9000000000000000000,"output_tokens":7}`, `{"input_tokens":-11,"output_tokens":-7}`},
 	harness.GenerateContent: {`{"promptTokenCount":9000000000000000000,"toolUsePromptTokenCount":9000000000000000000,"candidatesTokenCount":7}`, `{"promptTokenCount":-11,"candidatesTokenCount":7}`},
+	harness.Interactions:    {`{"total_input_tokens":9000000000000000000,"total_tool_use_tokens":9000000000000000000,"total_output_tokens":7}`, `{"total_input_tokens":-11,"total_output_tokens":7}`},
 }
 
 func absurdFigures(t *testing.T) {
@@ -238,6 +243,7 @@ var endWords = map[harness.Protocol][]string{
 	harness.Responses:       {`"response.completed"`},
 	harness.Messages:        {`"stop_reason":"end_turn"`, `"message_stop"`},
 	harness.GenerateContent: {`"finishReason":"STOP"`},
+	harness.Interactions:    {`"interaction.completed"`},
 }
 
 // endsAreBooked has upstreams linger after their answers.

@@ -195,7 +195,7 @@ func issuerAway(t *testing.T) {
 			if bytes.Contains(a.Body, []byte("token-")) || bytes.Contains(a.Body, []byte("http")) {
 				t.Errorf("%s learns of the issuer: %s", caller, a.Body)
 			}
-			native := map[harness.Protocol][2]string{harness.Messages: {"error.type", "api_error"}, harness.GenerateContent: {"error.status", "UNAVAILABLE"}}[caller]
+			native := map[harness.Protocol][2]string{harness.Messages: {"error.type", "api_error"}, harness.GenerateContent: {"error.status", "UNAVAILABLE"}, harness.Interactions: {"error.code", "unavailable"}}[caller]
 			if native[0] != "" && answer.At(native[0]).Text() != native[1] {
 				t.Errorf("%s: %s", caller, a.Body)
 			}

@@ -27,6 +27,7 @@ func smuggled(t *testing.T) {
 		harness.Responses:       {"model": `"dear"`, "max_output_tokens": `1000000`, "stream": `true`, "reasoning": `{"effort":"high"}`},
 		harness.Messages:        {"model": `"dear"`, "max_tokens": `1000000`, "stream": `true`, "thinking": `{"type":"enabled","budget_tokens":90000}`},
 		harness.GenerateContent: {"generationConfig": `{"candidateCount":8}`, "generation_config": `{"max_output_tokens":1000000}`},
+		harness.Interactions:    {"model": `"dear"`, "generation_config": `{"max_output_tokens":1000000}`, "stream": `true`},
 		harness.Images:          {"model": `"dear"`, "n": `10`, "size": `"4096x4096"`},
 	} {
 		for name, value := range members {

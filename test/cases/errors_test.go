@@ -82,7 +82,7 @@ func errorShapes(t *testing.T) {
 		}
 		missing, wrong, other := 401, 401, "messages"
 		switch p {
-		case harness.GenerateContent:
+		case harness.GenerateContent, harness.Interactions:
 			missing, wrong = 403, 400
 		case harness.Messages:
 			other = "chat"
@@ -171,7 +171,7 @@ func blame(t *testing.T) {
 func exactNames(t *testing.T) {
 	g := harness.New(t, harness.Config{})
 	for _, p := range append(harness.Texts(), harness.Images) {
-		required := map[harness.Protocol]string{harness.Chat: "messages", harness.Responses: "input", harness.Messages: "messages", harness.GenerateContent: "contents", harness.Images: "prompt"}[p]
+		required := map[harness.Protocol]string{harness.Chat: "messages", harness.Responses: "input", harness.Messages: "messages", harness.GenerateContent: "contents", harness.Interactions: "input", harness.Images: "prompt"}[p]
 		for name, body := range map[string]string{
 			"another case": strings.Replace(p.Hello(), `"`+required+`"`, fmt.Sprintf("%q", strings.ToUpper(required[:1])+required[1:]), 1),
 			"twice":        strings.TrimSuffix(p.Hello(), "}") + `,"user":"a","user":"b"}`,
@@ -181,7 +181,7 @@ func exactNames(t *testing.T) {
 			if p == harness.Images {
 				model = "images/m"
 			}
-			if message := native(t, p, g.Post(p, model, body), 400); name == "another case" && p != harness.Responses && !strings.Contains(message, required) {
+			if message := native(t, p, g.Post(p, model, body), 400); name == "another case" && p != harness.Responses && p != harness.Interactions && !strings.Contains(message, required) {
 				t.Errorf("%s, %s: %s", p, name, message)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // preambles is how many events each protocol's stream has before its first
 // content; generateContent begins with it.
-var preambles = map[harness.Protocol]int{harness.Chat: 1, harness.Responses: 4, harness.Messages: 3, harness.GenerateContent: 0}
+var preambles = map[harness.Protocol]int{harness.Chat: 1, harness.Responses: 4, harness.Messages: 3, harness.GenerateContent: 0, harness.Interactions: 2}
 
 // hello is the beginning of a stream, up to where content would come.
 func hello(p harness.Protocol) []fake.Step {
@@ -31,7 +31,7 @@ func begun(p harness.Protocol) []fake.Step {
 // unfinished is a stream without what says that the answer has ended.
 func unfinished(p harness.Protocol) []fake.Step {
 	events := answers.Text("fine").Events(p)
-	drop := map[harness.Protocol]int{harness.Chat: 3, harness.Responses: 1, harness.Messages: 2, harness.GenerateContent: 1}[p]
+	drop := map[harness.Protocol]int{harness.Chat: 3, harness.Responses: 1, harness.Messages: 2, harness.GenerateContent: 1, harness.Interactions: 2}[p]
 	return fake.Events(events[:len(events)-drop]...)
 }
 
@@ -42,6 +42,7 @@ var sorry = map[harness.Protocol]string{
 	harness.Responses:       `{"type":"error","sequence_number":5,"code":"server_error","message":"too many cooks","param":null}`,
 	harness.Messages:        `{"type":"error","error":{"type":"overloaded_error","message":"too many cooks"}}`,
 	harness.GenerateContent: `{"error":{"code":503,"message":"too many cooks","status":"UNAVAILABLE"}}`,
+	harness.Interactions:    `{"error":{"code":"unavailable","message":"too many cooks"},"event_type":"error"}`,
 }
 
 // then is a stream of the steps, and more.
@@ -84,6 +85,13 @@ func envelope(t *testing.T, p harness.Protocol, v probe.Value, status int) strin
 		if status != 0 && int(e.At("code").Int()) != status || e.At("status").Text() == "" || e.At("code").Int() < 400 {
 			t.Errorf("code %s, status %s, want %d", e.At("code").Raw, e.At("status").Raw, status)
 		}
+	case harness.Interactions: // ErrorT of the SDK: a word
+		if want := googleErrors[status]; want != "" && e.At("status").Exists() {
+			e.At("status").Is(t, `"`+want+`"`)
+		}
+		if word := e.At("code").Text(); word == "" || word != strings.ToLower(word) || e.At("status").Exists() && word != strings.ToLower(e.At("status").Text()) {
+			t.Errorf("code %s, status %s", e.At("code").Raw, e.At("status").Raw)
+		}
 	default:
 		for _, member := range []string{"message", "type", "param", "code"} {
 			if !e.At(member).Exists() {
@@ -119,7 +127,7 @@ func failsInBand(t *testing.T, p harness.Protocol, a harness.Answer) string {
 	if a.Status != http.StatusOK {
 		t.Fatalf("%s: status %d: %s", p, a.Status, a.Body)
 	}
-	for _, success := range []string{`"finish_reason":"`, "message_stop", `"stop_reason":"`, "response.completed", `"finishReason"`} {
+	for _, success := range []string{`"finish_reason":"`, "message_stop", `"stop_reason":"`, "response.completed", `"finishReason"`, "interaction.completed"} {
 		if strings.Contains(string(a.Body), success) {
 			t.Errorf("%s: looks like success: %s\n%s", p, success, a.Body)
 		}
@@ -154,7 +162,7 @@ func failsInBand(t *testing.T, p harness.Protocol, a harness.Answer) string {
 			t.Errorf("no code: %s", last.Data)
 		}
 		return failed.At("error.message").Text()
-	case harness.Messages:
+	case harness.Messages, harness.Interactions:
 		if last.Event != "error" {
 			t.Errorf("ends with %s", last.Event)
 		}

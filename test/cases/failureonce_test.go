@@ -14,6 +14,7 @@ var inBand = map[harness.Protocol]string{
 	harness.Responses:       `{"type":"error","code":"server_error","message":"MESSAGE","param":null,"sequence_number":9}`,
 	harness.Messages:        `{"type":"error","error":{"type":"overloaded_error","message":"MESSAGE"}}`,
 	harness.GenerateContent: `{"error":{"code":503,"message":"MESSAGE","status":"UNAVAILABLE"}}`,
+	harness.Interactions:    `{"error":{"code":"unavailable","message":"MESSAGE"},"event_type":"error"}`,
 }
 
 // The failure that an upstream reports in the middle of a stream reaches a caller of

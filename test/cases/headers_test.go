@@ -17,6 +17,7 @@ import (
 var protocols = map[harness.Protocol]genwayv1.Protocol{
 	harness.Chat: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, harness.Responses: genwayv1.Protocol_PROTOCOL_RESPONSES,
 	harness.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	harness.Interactions: genwayv1.Protocol_PROTOCOL_INTERACTIONS,
 }
 
 // What a vendor's answer says in its headers reaches the programs of its callers: what its clients

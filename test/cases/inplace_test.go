@@ -16,6 +16,7 @@ var tooMany = map[harness.Protocol]string{
 	harness.Responses:       `{"error":{"message":"too many cooks","type":"server_error","param":null,"code":null}}`,
 	harness.Messages:        `{"type":"error","error":{"type":"api_error","message":"too many cooks"}}`,
 	harness.GenerateContent: `{"error":{"code":502,"message":"too many cooks","status":"UNAVAILABLE"}}`,
+	harness.Interactions:    `{"error":{"code":"internal","message":"too many cooks"}}`,
 }
 
 // Case T54: an error in the place of an answer, with status 200, is a failure for callers of each

@@ -40,6 +40,7 @@ var nulls = map[harness.Protocol]*regexp.Regexp{
 		`max_tool_calls|previous_response_id|prompt_cache_key|prompt_cache_retention|safety_identifier|user|background|conversation|prompt|top_logprobs|moderation|reasoning(\.(effort|summary))?)$`),
 	harness.Messages:        regexp.MustCompile(`^((message|delta)\.)?(stop_reason|stop_sequence|stop_details|container|diagnostics|request_id)$|^(message\.)?context_management$|^(message\.)?usage\.(server_tool_use|speed)$`),
 	harness.GenerateContent: regexp.MustCompile(`^$`),
+	harness.Interactions:    regexp.MustCompile(`^$`),
 }
 
 // everyNull calls visit with the path of each null; [] stands for any index.
@@ -123,6 +124,11 @@ func requiredNulls(t *testing.T) {
 			whole.At("tools").Is(t, `[]`)
 			whole.At("output[0].content[0].annotations").Is(t, `[]`)
 			whole.At("output[0].content[0].logprobs").Is(t, `[]`)
+		case w.caller == harness.Interactions && !w.streamed:
+			first.At("steps[0].content").Is(t, `[{"type":"text","text":"fine"}]`)
+		case w.caller == harness.Interactions:
+			first.At("interaction.status").Is(t, `"in_progress"`)
+			last.At("interaction.status").Is(t, `"completed"`)
 		default:
 			last.At("candidates[0].content.role").Is(t, `"model"`)
 			last.At("candidates[0].content.parts[0].text").Is(t, map[bool]string{false: `"fine"`, true: `""`}[w.streamed])
@@ -166,7 +172,7 @@ func droppedMembers(t *testing.T) {
 		seen := parse(t, w.Upstream(w.upstream).Last(t).Body)
 		for _, member := range []string{"seed", "frequency_penalty", "x_unknown"} {
 			camel := map[string]string{"seed": "generationConfig.seed", "frequency_penalty": "generationConfig.frequencyPenalty"}[member]
-			carried := seen.At(member).Exists() || camel != "" && seen.At(camel).Exists()
+			carried := seen.At(member).Exists() || seen.At("generation_config."+member).Exists() || camel != "" && seen.At(camel).Exists()
 			dropped := slices.ContainsFunc(lost, func(path string) bool { return path == member || strings.HasSuffix(path, "."+member) })
 			if carried == dropped || a.Status != 200 {
 				t.Errorf("%s: carried %t, named as lost %t (%v), %d %s", member, carried, dropped, lost, a.Status, a.Body)
@@ -189,7 +195,7 @@ func droppedMembers(t *testing.T) {
 }
 
 func tokenLimits(t *testing.T) {
-	limits := map[harness.Protocol][]string{harness.Chat: {"max_tokens", "max_completion_tokens"}, harness.Responses: {"max_output_tokens"}, harness.GenerateContent: {"generationConfig.maxOutputTokens"}}
+	limits := map[harness.Protocol][]string{harness.Chat: {"max_tokens", "max_completion_tokens"}, harness.Responses: {"max_output_tokens"}, harness.GenerateContent: {"generationConfig.maxOutputTokens"}, harness.Interactions: {"generation_config.max_output_tokens"}}
 	everyWay(t, others(harness.Messages), harness.Texts(), func(t *testing.T, w way) {
 		seen := w.sees(t, w.caller.Hello())
 		if w.upstream == harness.Messages {
@@ -200,7 +206,7 @@ func tokenLimits(t *testing.T) {
 		for _, member := range limits[w.upstream] {
 			seen.At(member).Absent(t)
 		}
-		if got := w.receive(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"}, got) {
+		if got := w.receive(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "incomplete"}, got) {
 			t.Errorf("truncation is lost as %q", got)
 		}
 	})
@@ -244,6 +250,10 @@ var neutralMembersOf = map[harness.Protocol][2]string{
 		`"cachedContent":"","safetySettings":[],"labels":{},"toolConfig":{},"generationConfig":{"candidateCount":1,"frequencyPenalty":0,"imageConfig":{},"responseMimeType":"text/plain","stopSequences":[],"thinkingConfig":{},"speechConfig":{},"mediaResolution":"MEDIA_RESOLUTION_UNSPECIFIED","enableAffectiveDialog":false}`,
 		`"labels":{"team":"a"}`,
 	},
+	harness.Interactions: {
+		`"background":false,"response_modalities":[],"tools":[],"labels":{},"previous_interaction_id":"","safety_settings":[],"generation_config":{"stop_sequences":[],"thinking_summaries":""}`,
+		`"labels":{"team":"a"}`,
+	},
 }
 
 func neutralMembers(t *testing.T) {
@@ -282,7 +292,7 @@ func notUnicode(t *testing.T) {
 	g := harness.New(t, harness.Config{})
 	members := map[harness.Protocol]string{
 		harness.Chat: "messages[0].content", harness.Responses: "input[0].content", harness.Messages: "messages[0].content",
-		harness.GenerateContent: "contents[0].parts[0].text", harness.Images: "prompt",
+		harness.GenerateContent: "contents[0].parts[0].text", harness.Interactions: "input[0].content[0].text", harness.Images: "prompt",
 	}
 	for caller, member := range members {
 		body := `{"prompt":"TEXT"}`

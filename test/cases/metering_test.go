@@ -82,6 +82,11 @@ var classes = map[harness.Protocol]struct {
 		&genwayv1.Usage{InputTokens: 100, OutputTokens: 20, TotalTokens: 120, CacheReadInputTokens: proto.Int64(60), ThinkingTokens: proto.Int64(9),
 			InputTextTokens: proto.Int64(70), InputImageTokens: proto.Int64(30)},
 	},
+	harness.Interactions: {
+		`{"total_input_tokens":100,"total_cached_tokens":60,"total_output_tokens":11,"total_thought_tokens":9,"total_tokens":120,"input_tokens_by_modality":[{"modality":"text","tokens":70},{"modality":"image","tokens":30}]}`,
+		&genwayv1.Usage{InputTokens: 100, OutputTokens: 20, TotalTokens: 120, CacheReadInputTokens: proto.Int64(60), ThinkingTokens: proto.Int64(9),
+			InputTextTokens: proto.Int64(70), InputImageTokens: proto.Int64(30)},
+	},
 }
 
 // For callers of every protocol, and whether or not the body passes through, the ledger gets the
@@ -125,7 +130,7 @@ func imageUsage(t *testing.T) {
 }
 
 func loggedUsage(t *testing.T) {
-	thinking := map[harness.Protocol]int{harness.Chat: 9, harness.Responses: 9, harness.GenerateContent: 9}
+	thinking := map[harness.Protocol]int{harness.Chat: 9, harness.Responses: 9, harness.GenerateContent: 9, harness.Interactions: 9}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		bill := w.billed(t, classes[w.upstream].wire)
 		switch w.caller {
@@ -133,6 +138,8 @@ func loggedUsage(t *testing.T) {
 			bill.At("completion_tokens").Is(t, "20")
 		case harness.GenerateContent:
 			bill.At("candidatesTokenCount").Is(t, strconv.Itoa(20-thinking[w.upstream]))
+		case harness.Interactions:
+			bill.At("total_output_tokens").Is(t, strconv.Itoa(20-thinking[w.upstream]))
 		case harness.Responses, harness.Messages, harness.Images:
 			bill.At("output_tokens").Is(t, "20")
 		}
@@ -150,6 +157,11 @@ func thoughtUsage(t *testing.T) {
 				tokens, details = "output_tokens", "output_tokens_details.reasoning_tokens"
 			case harness.Messages:
 				tokens, details = "output_tokens", "output_tokens_details.thinking_tokens"
+			case harness.Interactions: // apart from each other, as upstream
+				bill := w.billed(t, `{"promptTokenCount":11,"candidatesTokenCount":3,"thoughtsTokenCount":4,"totalTokenCount":18}`)
+				bill.At("total_output_tokens").Is(t, "3")
+				bill.At("total_thought_tokens").Is(t, "4")
+				return
 			}
 			bill := w.billed(t, `{"promptTokenCount":11,"candidatesTokenCount":3,"thoughtsTokenCount":4,"totalTokenCount":18}`)
 			bill.At(tokens).Is(t, "7")

@@ -86,7 +86,7 @@ func TestOnlyAnswerOfAnotherIndex(t *testing.T) {
 			w.Upstream(w.upstream).Answer(fake.JSON(unary))
 		}
 		a := w.ask(w.caller.Hello())
-		if w.caller == harness.Messages || w.caller == harness.Responses {
+		if w.caller == harness.Messages || w.caller == harness.Responses || w.caller == harness.Interactions {
 			got := transcript.Read(t, w.caller, a, w.streamed)
 			if got.Text != "fine" || got.Finish != words[w.caller].truncated {
 				t.Errorf("%+v", got)

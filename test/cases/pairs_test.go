@@ -90,6 +90,15 @@ func linked(t *testing.T, p harness.Protocol, body []byte) (calls []string, resu
 				}
 			}
 		}
+	case harness.Interactions:
+		for _, step := range doc.At("input").List() {
+			switch step.At("type").Text() {
+			case "function_call":
+				calls = append(calls, step.At("id").Text())
+			case "function_result":
+				results[textIn(step.At("result"))] = step.At("call_id").Text()
+			}
+		}
 	default:
 		for _, m := range doc.At("messages").List() {
 			if m.At("tool_calls").Exists() {

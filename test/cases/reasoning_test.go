@@ -229,7 +229,7 @@ func reasoningContent(t *testing.T) {
 			if received.Thinking != thought || received.Text != "hello" {
 				t.Errorf("thinking %q, text %q", received.Thinking, received.Text)
 			}
-			first := map[harness.Protocol]string{harness.Messages: `"type":"thinking"`, harness.Responses: `"type":"reasoning"`, harness.GenerateContent: `"thought":true`}[w.caller]
+			first := map[harness.Protocol]string{harness.Messages: `"type":"thinking"`, harness.Responses: `"type":"reasoning"`, harness.GenerateContent: `"thought":true`, harness.Interactions: `"type":"thought"`}[w.caller]
 			if place := bytes.Index(a.Body, []byte(first)); place < 0 || place > bytes.Index(a.Body, []byte("hello")) && !w.streamed {
 				t.Errorf("no %s ahead of the text in %s", first, a.Body)
 			}
@@ -241,9 +241,10 @@ func redactedReasoning(t *testing.T) {
 	const data = "EmwKAhgBIgzOpaque+data/for=the=vendor=="
 	turn := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
 	want := map[harness.Protocol]string{
-		harness.Messages:  fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, data),
-		harness.Responses: fmt.Sprintf(`"encrypted_content":%q`, data),
-		harness.Chat:      fmt.Sprintf(`"data":%q`, data),
+		harness.Messages:     fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, data),
+		harness.Responses:    fmt.Sprintf(`"encrypted_content":%q`, data),
+		harness.Chat:         fmt.Sprintf(`"data":%q`, data),
+		harness.Interactions: fmt.Sprintf(`"signature":%q`, data),
 	}
 	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
 		received := w.receive(t, turn)
@@ -271,6 +272,7 @@ var wire = map[harness.Protocol]genwayv1.Protocol{
 	harness.Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
 	harness.Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
 	harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	harness.Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
 }
 
 // seal is what an account signs and encrypts with: standard base64, as the vendors' values are.
@@ -312,6 +314,7 @@ func (v accountsOf) reads(streamed bool) {
 	refusals := map[harness.Protocol]string{
 		harness.Responses:       `{"error":{"message":"The encrypted content could not be verified.","type":"invalid_request_error","code":"invalid_encrypted_content"}}`,
 		harness.Messages:        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.1.content.0: Invalid `signature` in `thinking` block\"}}",
+		harness.Interactions:    `{"error":{"code":"invalid_argument","message":"Thought signature is not valid."}}`,
 		harness.GenerateContent: `{"error":{"code":400,"message":"Thought signature is not valid.","status":"INVALID_ARGUMENT"}}`,
 	}
 	v.Answer(answers.Text("fine").Answer(v.maker, streamed).If(func(r fake.Request) (fake.Answer, bool) {
@@ -400,6 +403,8 @@ func secondTurns(t *testing.T, vendor accountsOf, caller harness.Protocol, strea
 		case harness.GenerateContent:
 			count(t, seen, "weather", 4)
 			count(t, seen, `"thoughtSignature":"skip_thought_signature_validator"`, 1)
+		case harness.Interactions: // whose results have the name
+			count(t, seen, "weather", 4)
 		default:
 			count(t, seen, "weather", 3)
 		}

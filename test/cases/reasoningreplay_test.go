@@ -44,6 +44,8 @@ func foreignReasoning(t *testing.T) {
 		case harness.Messages, harness.Responses:
 			count(t, seen, thought, 0)
 			count(t, seen, `_gw`, 0) // names of ours for items without one
+		case harness.Interactions:
+			seen.At("input[1]").Is(t, `{"type":"thought","summary":[{"type":"text","text":`+strconv.Quote(thought)+`}]}`)
 		default: // sent as a thought, which is not verified without a signature
 			count(t, seen, `"thought":true`, 1)
 		}
@@ -72,6 +74,9 @@ func reasoningReplay(t *testing.T) {
 		case harness.Messages:
 			seen.At("messages[1].content[0]").Is(t, `{"type":"thinking","thinking":`+quoted+`,"signature":`+sealed+`}`)
 			seen.At("messages[1].content[1].text").Is(t, `"hello"`)
+		case harness.Interactions:
+			seen.At("input[1]").Is(t, `{"type":"thought","signature":`+sealed+`,"summary":[{"type":"text","text":`+quoted+`}]}`)
+			seen.At("input[2].content[0].text").Is(t, `"hello"`)
 		default:
 			seen.At("contents[1].parts[0].text").Is(t, quoted)
 			seen.At("contents[1].parts[0].thought").Is(t, "true")
@@ -82,8 +87,9 @@ func reasoningReplay(t *testing.T) {
 }
 
 func effortWords(t *testing.T) {
-	where := map[harness.Protocol]string{harness.Chat: "reasoning_effort", harness.Responses: "reasoning.effort", harness.Messages: "output_config.effort", harness.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel"}
-	body := map[harness.Protocol]string{harness.Chat: `"reasoning_effort":%q`, harness.Responses: `"reasoning":{"effort":%q}`, harness.Messages: `"output_config":{"effort":%q}`, harness.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingLevel":%q}}`}
+	where := map[harness.Protocol]string{harness.Chat: "reasoning_effort", harness.Responses: "reasoning.effort", harness.Messages: "output_config.effort", harness.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel", harness.Interactions: "generation_config.thinking_level"}
+	body := map[harness.Protocol]string{harness.Chat: `"reasoning_effort":%q`, harness.Responses: `"reasoning":{"effort":%q}`, harness.Messages: `"output_config":{"effort":%q}`, harness.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingLevel":%q}}`, harness.Interactions: `"generation_config":{"thinking_level":%q}`}
+	highest := map[harness.Protocol]string{harness.GenerateContent: "HIGH", harness.Interactions: "xhigh"} // of which SDK's words stop there
 	for _, effort := range []string{"xhigh", "max", "word_of_tomorrow"} {
 		everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 			spelled := func(p harness.Protocol) string {
@@ -99,7 +105,7 @@ func effortWords(t *testing.T) {
 			}
 			got := parse(t, w.Upstream(w.upstream).Last(t).Body).At(where[w.upstream])
 			lost := a.Header.Get("X-Genway-Lost")
-			if got.Text() == spelled(w.upstream) && !strings.Contains(lost, "thinking") || got.Text() == "HIGH" && w.upstream == harness.GenerateContent && strings.Contains(lost, where[w.caller]) {
+			if got.Text() == spelled(w.upstream) && !strings.Contains(lost, "thinking") || got.Text() == highest[w.upstream] && strings.Contains(lost, where[w.caller]) {
 				return
 			}
 			t.Errorf("effort %s, lost %q, want %s", got.Raw, lost, spelled(w.upstream))

@@ -90,7 +90,7 @@ func earlyFailures(t *testing.T) {
 					status = 529
 				}
 			}
-			if name == "told" && w.upstream == harness.GenerateContent {
+			if name == "told" && (w.upstream == harness.GenerateContent || w.upstream == harness.Interactions) {
 				status = http.StatusServiceUnavailable
 			}
 			before := len(u.Requests())
@@ -123,7 +123,7 @@ func noSecondTry(t *testing.T) {
 		if n := strings.Count(string(a.Body), `"fi"`); n != 1 {
 			t.Errorf("the text came %d times: %s", n, a.Body)
 		}
-		starts := map[harness.Protocol]string{harness.Chat: `"role":"assistant"`, harness.Responses: "event: response.created", harness.Messages: "event: message_start", harness.GenerateContent: `"fi"`}
+		starts := map[harness.Protocol]string{harness.Chat: `"role":"assistant"`, harness.Responses: "event: response.created", harness.Messages: "event: message_start", harness.GenerateContent: `"fi"`, harness.Interactions: "event: interaction.created"}
 		if n := strings.Count(string(a.Body), starts[w.caller]); n != 1 {
 			t.Errorf("the answer began %d times: %s", n, a.Body)
 		}
@@ -155,6 +155,7 @@ var refusals = map[harness.Protocol]string{
 	harness.Responses:       `{"error":{"message":"not today","type":"a_type","param":null,"code":"a_code"}}`,
 	harness.Messages:        `{"type":"error","error":{"type":"a_type","message":"not today"},"request_id":"req_1"}`,
 	harness.GenerateContent: `{"error":{"code":400,"message":"not today","status":"A_STATUS"}}`,
+	harness.Interactions:    `{"error":{"code":"a_code","message":"not today"}}`,
 }
 
 func departures(t *testing.T) {

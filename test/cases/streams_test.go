@@ -90,7 +90,7 @@ func framings(t *testing.T) {
 
 func heartbeats(t *testing.T) {
 	alive := map[harness.Protocol]harness.Frame{
-		harness.Chat: {Comment: "ping"}, harness.Responses: {Comment: "ping"}, harness.GenerateContent: {Comment: "\n"},
+		harness.Chat: {Comment: "ping"}, harness.Responses: {Comment: "ping"}, harness.GenerateContent: {Comment: "\n"}, harness.Interactions: {Comment: "ping"},
 		harness.Messages: {Event: "ping", Data: `{"type":"ping"}`},
 	}
 	everyStream(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
@@ -122,7 +122,7 @@ func heartbeats(t *testing.T) {
 
 // lastWords is in the last events of an answer that ended well.
 var lastWords = map[harness.Protocol]string{
-	harness.Chat: "[DONE]", harness.Responses: "response.completed", harness.Messages: "message_stop", harness.GenerateContent: `"finishReason":"STOP"`,
+	harness.Chat: "[DONE]", harness.Responses: "response.completed", harness.Messages: "message_stop", harness.GenerateContent: `"finishReason":"STOP"`, harness.Interactions: "interaction.completed",
 }
 
 func lingering(t *testing.T) {

@@ -28,11 +28,11 @@ func noArguments(t *testing.T) {
 		calls(t, got, transcript.Call{ID: "call_1", Name: "now", Arguments: "{}"})
 	})
 	// Replayed, as clients have got it from elsewhere.
-	replayed := map[harness.Protocol]string{harness.Chat: `"arguments":"{}"`, harness.Responses: `"arguments":"{}"`, harness.Messages: `"input":{}`, harness.GenerateContent: `"args":{}`}
-	empty := map[harness.Protocol]string{harness.Chat: `"arguments":""`, harness.Responses: `"arguments":""`, harness.Messages: `"input":{}`, harness.GenerateContent: `"x":0`}
+	replayed := map[harness.Protocol]string{harness.Chat: `"arguments":"{}"`, harness.Responses: `"arguments":"{}"`, harness.Messages: `"input":{}`, harness.GenerateContent: `"args":{}`, harness.Interactions: `"arguments":{}`}
+	empty := map[harness.Protocol]string{harness.Chat: `"arguments":""`, harness.Responses: `"arguments":""`, harness.Messages: `"input":{}`, harness.GenerateContent: `"x":0`, harness.Interactions: `"arguments":{}`}
 	where := map[harness.Protocol]string{
 		harness.Chat: "messages[1].tool_calls[0].function.arguments", harness.Responses: "input[1].arguments",
-		harness.Messages: "messages[1].content[0].input", harness.GenerateContent: "contents[1].parts[0].functionCall.args",
+		harness.Messages: "messages[1].content[0].input", harness.GenerateContent: "contents[1].parts[0].functionCall.args", harness.Interactions: "input[1].arguments",
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
@@ -65,6 +65,10 @@ func repeatedFinish(t *testing.T) {
 			return append(append(append([]string{}, e[:n+1]...), e[n], e[n+1]), e[n+1:]...)
 		},
 		harness.GenerateContent: func(e []string) []string { return append(append([]string{}, e...), e[len(e)-1]) },
+		harness.Interactions: func(e []string) []string { // step.stop and interaction.completed twice
+			n := len(e) - 3
+			return append(append(append([]string{}, e[:n+1]...), e[n], e[n+1]), e[n+1:]...)
+		},
 	}
 	g := harness.New(t, harness.Config{})
 	for _, upstream := range harness.Texts() {
@@ -90,10 +94,10 @@ func cutArguments(t *testing.T) {
 	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
 		got := w.receive(t, answers.Tool("call_1", "weather", partial).Cut())
 		finishes(t, got, words[w.caller].truncated)
-		if w.upstream == harness.Messages && !w.streamed {
+		if (w.upstream == harness.Messages || w.upstream == harness.Interactions) && !w.streamed {
 			return // its own unary answer has no partial input
 		}
-		if w.caller == harness.GenerateContent || w.caller == harness.Messages && !w.streamed {
+		if w.caller == harness.GenerateContent || (w.caller == harness.Messages || w.caller == harness.Interactions) && !w.streamed {
 			if len(got.Calls) != 0 {
 				t.Errorf("calls %q: this protocol has objects only, and none was made", got.Calls)
 			}
@@ -124,7 +128,7 @@ func failed(t *testing.T, w way, a harness.Answer) {
 func brokenOffCalls(t *testing.T) {
 	const said = `{"filePath":"foo`
 	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
-		if w.caller == w.upstream || w.upstream == harness.Messages && !w.streamed {
+		if w.caller == w.upstream || (w.upstream == harness.Messages || w.upstream == harness.Interactions) && !w.streamed {
 			return // the upstream's own bytes, and a unary body that has no partial input
 		}
 		for _, arguments := range []string{said, `{`, `{"a":1`, `{"a":{"b":[1,{"c":"}]}"`, ` {"a":"\u00`, `["a"`} {

@@ -36,6 +36,7 @@ var words = map[harness.Protocol]struct{ ended, called, truncated string }{
 	harness.Responses:       {"completed", "completed", "max_output_tokens"},
 	harness.Messages:        {"end_turn", "tool_use", "max_tokens"},
 	harness.GenerateContent: {"STOP", "STOP", "MAX_TOKENS"},
+	harness.Interactions:    {"completed", "requires_action", "incomplete"},
 }
 
 const paris = `{"city":"Paris"}`
@@ -186,7 +187,7 @@ func unknownStopReason(t *testing.T) {
 	everyWay(t, others(harness.GenerateContent), only(harness.GenerateContent), func(t *testing.T, w way) {
 		w.GenerateContent.Answer(w.altered(answers.Text("hm"), `"STOP"`, `"SAFETY"`))
 		got := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
-		finishes(t, got, map[harness.Protocol]string{harness.Chat: "content_filter", harness.Responses: "content_filter", harness.Messages: "refusal"}[w.caller])
+		finishes(t, got, map[harness.Protocol]string{harness.Chat: "content_filter", harness.Responses: "content_filter", harness.Messages: "refusal", harness.Interactions: "incomplete"}[w.caller])
 	})
 }
 
@@ -197,16 +198,17 @@ func foreignEnds(t *testing.T) {
 		harness.Chat:            {"error", "malformed_function_call", "word_of_tomorrow", "Wort: \u00fc"},
 		harness.Messages:        {"error", "malformed_function_call", "word_of_tomorrow"},
 		harness.Responses:       {"error", "word_of_tomorrow"},
+		harness.Interactions:    {"status_of_tomorrow"},
 		harness.GenerateContent: {"MALFORMED_FUNCTION_CALL", "FINISH_REASON_OF_TOMORROW", "LANGUAGE"},
 	}
 	// What the SDKs of the vendors know.
-	cautious := map[harness.Protocol]string{harness.Chat: "length", harness.Responses: "max_output_tokens", harness.Messages: "max_tokens", harness.GenerateContent: "OTHER"}
-	beside := map[harness.Protocol]string{harness.Chat: "native_finish_reason", harness.Responses: "native_reason", harness.Messages: "native_stop_reason", harness.GenerateContent: "finishMessage"}
+	cautious := map[harness.Protocol]string{harness.Chat: "length", harness.Responses: "max_output_tokens", harness.Messages: "max_tokens", harness.GenerateContent: "OTHER", harness.Interactions: "incomplete"}
+	beside := map[harness.Protocol]string{harness.Chat: "native_finish_reason", harness.Responses: "native_reason", harness.Messages: "native_stop_reason", harness.GenerateContent: "finishMessage", harness.Interactions: "code"}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
 			return
 		}
-		ended := map[harness.Protocol]string{harness.Chat: `"stop"`, harness.Messages: `"end_turn"`, harness.GenerateContent: `"STOP"`}[w.upstream]
+		ended := map[harness.Protocol]string{harness.Chat: `"stop"`, harness.Messages: `"end_turn"`, harness.GenerateContent: `"STOP"`, harness.Interactions: `"completed"`}[w.upstream]
 		answer := func(word string) harness.Answer {
 			if w.upstream == harness.Responses {
 				w.Responses.Answer(w.altered(answers.Text("hm").Cut(), `"max_output_tokens"`, `"`+word+`"`))

@@ -37,6 +37,8 @@ func toolChoices(t *testing.T) {
 			member := "tool_choice"
 			if w.upstream == harness.GenerateContent {
 				member = "toolConfig"
+			} else if w.upstream == harness.Interactions {
+				member = "generation_config.tool_choice"
 			}
 			want := parse(t, []byte("{"+requests.Choice(w.upstream, choice)+"}"))
 			seen.At(member).Is(t, string(want.At(member).Raw))
@@ -51,6 +53,7 @@ var hosted = map[harness.Protocol]struct{ tools, callable, param string }{
 	harness.Responses:       {`"tools":[{"type":"function","name":"a","parameters":{},"strict":false},{"type":"web_search"}]`, `{"type":"function","name":"a","parameters":{},"strict":false},`, "tools[0].type"},
 	harness.Messages:        {`"tools":[{"name":"a","input_schema":{"type":"object"}},{"type":"web_search_20250305","name":"web_search"}]`, `{"name":"a","input_schema":{"type":"object"}},`, "tools[0].type"},
 	harness.GenerateContent: {`"tools":[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]`, `{"functionDeclarations":[{"name":"a"}]},`, "tools[0]"},
+	harness.Interactions:    {`"tools":[{"type":"function","name":"a"},{"type":"google_search"}]`, `{"type":"function","name":"a"},`, "tools[0].type"},
 }
 
 // errorMessage is where each protocol's error says what is wrong.
@@ -93,8 +96,12 @@ func strictTools(t *testing.T) {
 	at := map[harness.Protocol]string{harness.Chat: "tools[0].function.strict", harness.Responses: "tools[0].strict", harness.Messages: "tools[0].strict"}
 	closed := weather // which each vendor's strict mode takes
 	closed.Schema = strings.TrimSuffix(weather.Schema, "}") + `,"additionalProperties":false}`
-	everyWay(t, others(harness.GenerateContent), harness.Texts(), func(t *testing.T, w way) {
+	everyWay(t, others(harness.GenerateContent, harness.Interactions), harness.Texts(), func(t *testing.T, w way) {
 		seen := w.sees(t, requests.Body(w.caller, []string{requests.Tools(w.caller, true, closed)}, requests.User(w.caller, "hi")))
+		if w.upstream == harness.Interactions {
+			seen.At("generation_config.tool_choice").Is(t, `"validated"`)
+			return
+		}
 		if w.upstream == harness.GenerateContent {
 			// The vendor's mode that holds arguments to their schema.
 			seen.At("toolConfig.functionCallingConfig.mode").Is(t, `"VALIDATED"`)
@@ -167,6 +174,12 @@ func aligned(t *testing.T, upstream harness.Protocol, seen probeValue) {
 	}
 	const want = 2
 	all := 0
+	if upstream == harness.Interactions { // a step each, in the order of the calls
+		for i := range want {
+			all++
+			seen.At(fmt.Sprintf("input[%d].call_id", 1+want+i)).Is(t, string(seen.At(fmt.Sprintf("input[%d].id", 1+i)).Raw))
+		}
+	}
 	for i, v := range seen.At(turns + "[2]." + parts).List() {
 		id := v.At(result).Text()
 		if id == "" {
@@ -177,7 +190,7 @@ func aligned(t *testing.T, upstream harness.Protocol, seen probeValue) {
 			t.Errorf("result %d is of %s, its call is %s", i, id, made)
 		}
 	}
-	if all != want || strings.Count(string(seen.Raw), `"tool_result"`)+strings.Count(string(seen.Raw), `"functionResponse"`) != want {
+	if all != want || strings.Count(string(seen.Raw), `"tool_result"`)+strings.Count(string(seen.Raw), `"functionResponse"`)+strings.Count(string(seen.Raw), `"function_result"`) != want {
 		t.Errorf("%d results behind the calls, want %d: %s", all, want, seen.Raw)
 	}
 }

@@ -75,6 +75,7 @@ var cached = map[harness.Protocol]string{
 	harness.Responses:       `{"input_tokens":100,"input_tokens_details":{"cached_tokens":60},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":107}`,
 	harness.Messages:        `{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}`,
 	harness.GenerateContent: `{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":7,"totalTokenCount":107}`,
+	harness.Interactions:    `{"total_input_tokens":100,"total_cached_tokens":60,"total_output_tokens":7,"total_tokens":107}`,
 }
 
 // holds demands the usage that a caller of the protocol must get for such a prompt.
@@ -85,6 +86,7 @@ func holds(t *testing.T, p harness.Protocol, bill probe.Value, written int) {
 		harness.Responses:       {"input_tokens": 100, "input_tokens_details.cached_tokens": 60, "output_tokens": 7, "total_tokens": 107},
 		harness.Messages:        {"input_tokens": 40 - written, "cache_read_input_tokens": 60, "cache_creation_input_tokens": written, "output_tokens": 7},
 		harness.GenerateContent: {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 7, "totalTokenCount": 107},
+		harness.Interactions:    {"total_input_tokens": 100, "total_cached_tokens": 60, "total_output_tokens": 7, "total_tokens": 107},
 	}[p]
 	for member, n := range want {
 		bill.At(member).Is(t, strconv.Itoa(n))

@@ -78,6 +78,9 @@ func histories() map[harness.Protocol][]history {
 		harness.GenerateContent: {
 			{turns: []string{`{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"forty-two"}}]}`}, text: "forty-two", dropped: []string{"executableCode", "OUTCOME_OK"}},
 		},
+		harness.Interactions: {
+			{turns: []string{`{"type":"code_execution_call","id":"c1","arguments":{"language":"python","code":"print(6*7)"}},{"type":"code_execution_result","call_id":"c1","result":"forty-two"}`}, text: "hi", dropped: []string{"code_execution", "print"}},
+		},
 	}
 }
 
@@ -133,12 +136,14 @@ func offeredTools(t *testing.T) {
 		harness.Responses:       `"tools":[{"type":"web_search"}]`,
 		harness.Messages:        `"tools":[{"type":"web_search_20250305","name":"web_search"}]`,
 		harness.GenerateContent: `"tools":[{"googleSearch":{}}]`,
+		harness.Interactions:    `"tools":[{"type":"google_search"}]`,
 	}
 	demanded := map[harness.Protocol]string{
 		harness.Chat:            `"tool_choice":{"type":"code_of_tomorrow"}`,
 		harness.Responses:       `"tool_choice":{"type":"web_search"}`,
 		harness.Messages:        `"tool_choice":{"type":"tool","name":"web_search"}`,
 		harness.GenerateContent: `"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`,
+		harness.Interactions:    `"generation_config":{"tool_choice":"any"}`,
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
@@ -169,7 +174,7 @@ func offeredTools(t *testing.T) {
 		if a.Status != http.StatusOK {
 			t.Fatalf("alone: status %d: %s", a.Status, a.Body)
 		}
-		for _, name := range []string{"tools", "tool_choice", "toolConfig", "parallel_tool_calls"} {
+		for _, name := range []string{"tools", "tool_choice", "toolConfig", "generation_config.tool_choice", "parallel_tool_calls"} {
 			parse(t, w.Upstream(w.upstream).Last(t).Body).At(name).Absent(t)
 		}
 		asked := len(w.Upstream(w.upstream).Requests())
@@ -424,7 +429,7 @@ func billingLines(t *testing.T) {
 
 // changedSettings are said in the conversation.
 func changedSettings(t *testing.T) {
-	efforts := map[harness.Protocol]string{harness.Chat: "reasoning_effort", harness.Responses: "reasoning.effort", harness.Messages: "output_config.effort", harness.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel"}
+	efforts := map[harness.Protocol]string{harness.Chat: "reasoning_effort", harness.Responses: "reasoning.effort", harness.Messages: "output_config.effort", harness.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel", harness.Interactions: "generation_config.thinking_level"}
 	said := map[harness.Protocol]string{
 		harness.Responses: `{"input":[{"role":"user","content":"hi"},{"type":"configuration_update","reasoning":{"effort":"high"}},{"role":"user","content":"go"},{"type":"configuration_update","reasoning":{"effort":"low"}}]}`,
 		harness.Messages:  `{"max_tokens":9000,"tools":[{"name":"old","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"hi"},{"role":"system","output_config":{"effort":"low"},"content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"old"}},{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"new","input_schema":{"type":"object"}}}}]}]}`,

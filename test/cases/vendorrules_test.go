@@ -36,6 +36,7 @@ var nameRules = map[harness.Protocol]*regexp.Regexp{
 	harness.Responses:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
 	harness.Messages:        regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
 	harness.GenerateContent: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`),
+	harness.Interactions:    regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`),
 }
 
 // oddNames are names that some vendor takes, or some client uses.
@@ -48,6 +49,7 @@ var namesIn = map[harness.Protocol][]string{
 	harness.Responses:       {"tools[0].name", "tools[1].name", "tool_choice.name", "input[1].name"},
 	harness.Messages:        {"tools[0].name", "tools[1].name", "tool_choice.name", "messages[1].content[0].name"},
 	harness.GenerateContent: {"tools[0].functionDeclarations[0].name", "tools[0].functionDeclarations[1].name", "toolConfig.functionCallingConfig.allowedFunctionNames[0]", "contents[1].parts[0].functionCall.name", "contents[2].parts[0].functionResponse.name"},
+	harness.Interactions:    {"tools[0].name", "tools[1].name", "generation_config.tool_choice.allowed_tools.tools[0]", "input[1].name", "input[2].name"},
 }
 
 func toolNames(t *testing.T) {
@@ -105,8 +107,8 @@ func blankTexts(t *testing.T) {
 		seen := w.sees(t, `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"The answer: "}]}`)
 		seen.At("messages[1].content").Is(t, `"The answer:"`)
 	})
-	stops := map[harness.Protocol]string{harness.Chat: `"stop":%s`, harness.Messages: `"stop_sequences":%s`, harness.GenerateContent: `"generationConfig":{"stopSequences":%s}`}
-	sent := map[harness.Protocol]string{harness.Chat: "stop", harness.Messages: "stop_sequences", harness.GenerateContent: "generationConfig.stopSequences"}
+	stops := map[harness.Protocol]string{harness.Chat: `"stop":%s`, harness.Messages: `"stop_sequences":%s`, harness.GenerateContent: `"generationConfig":{"stopSequences":%s}`, harness.Interactions: `"generation_config":{"stop_sequences":%s}`}
+	sent := map[harness.Protocol]string{harness.Chat: "stop", harness.Messages: "stop_sequences", harness.GenerateContent: "generationConfig.stopSequences", harness.Interactions: "generation_config.stop_sequences"}
 	everyWay(t, others(harness.Responses), only(harness.Messages), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
 			return
@@ -117,8 +119,8 @@ func blankTexts(t *testing.T) {
 		}
 		parse(t, w.Messages.Last(t).Body).At(sent[harness.Messages]).Is(t, `["END"]`)
 	})
-	most := map[harness.Protocol]int{harness.Chat: 4, harness.GenerateContent: 5}
-	everyWay(t, others(harness.Responses), only(harness.Chat, harness.GenerateContent), func(t *testing.T, w way) {
+	most := map[harness.Protocol]int{harness.Chat: 4, harness.GenerateContent: 5, harness.Interactions: 5}
+	everyWay(t, others(harness.Responses), only(harness.Chat, harness.GenerateContent, harness.Interactions), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
 			return
 		}
@@ -141,6 +143,7 @@ func reasoningIsAsked(t *testing.T) {
 		harness.Chat:            `"reasoning_effort":"high"`,
 		harness.Messages:        `"thinking":{"type":"enabled","budget_tokens":2048}`,
 		harness.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingBudget":2048,"includeThoughts":true}}`,
+		harness.Interactions:    `"generation_config":{"thinking_level":"high","thinking_summaries":"auto"}`,
 	}
 	everyWay(t, others(harness.Responses), only(harness.Responses), func(t *testing.T, w way) {
 		seen := w.sees(t, requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi")))
@@ -236,6 +239,7 @@ var formats = map[harness.Protocol]string{
 	harness.Responses:       `"text":{"format":{"type":"json_schema","name":"n","strict":true,"schema":%s}}`,
 	harness.Messages:        `"output_config":{"format":{"type":"json_schema","schema":%s}}`,
 	harness.GenerateContent: `"generationConfig":{"responseMimeType":"application/json","responseSchema":%s}`,
+	harness.Interactions:    `"response_format":{"type":"text","mime_type":"application/json","schema":%s}`,
 }
 
 func vendorSchemas(t *testing.T) {
@@ -246,7 +250,7 @@ func vendorSchemas(t *testing.T) {
 		seen := w.sees(t, body)
 		seen.At("output_config.format.schema").Is(t, closed)
 		want := closed
-		if w.caller == harness.GenerateContent { // which has no strict tools
+		if w.caller == harness.GenerateContent || w.caller == harness.Interactions { // which has no strict tools
 			want = constrained
 		}
 		seen.At("tools[0].input_schema").Is(t, want)
@@ -268,7 +272,7 @@ func vendorSchemas(t *testing.T) {
 			if strict := string(seen.At(format).Raw); fits && strict == "false" || !fits && strict != "false" {
 				t.Errorf("the format of %s is strict: %q", schema, strict)
 			}
-			if strict := string(seen.At(tool).Raw); w.caller != harness.GenerateContent && (strict == "true") != fits {
+			if strict := string(seen.At(tool).Raw); w.caller != harness.GenerateContent && w.caller != harness.Interactions && (strict == "true") != fits {
 				t.Errorf("the tool of %s is strict: %q", schema, strict)
 			}
 		}
@@ -281,9 +285,10 @@ func vendorSchemas(t *testing.T) {
 
 // identifiersIn are where requests have the identifiers of a call and of its result.
 var identifiersIn = map[harness.Protocol][2]string{
-	harness.Chat:      {"messages[1].tool_calls[0].id", "messages[2].tool_call_id"},
-	harness.Responses: {"input[1].call_id", "input[2].call_id"},
-	harness.Messages:  {"messages[1].content[0].id", "messages[2].content[0].tool_use_id"},
+	harness.Chat:         {"messages[1].tool_calls[0].id", "messages[2].tool_call_id"},
+	harness.Responses:    {"input[1].call_id", "input[2].call_id"},
+	harness.Messages:     {"messages[1].content[0].id", "messages[2].content[0].tool_use_id"},
+	harness.Interactions: {"input[1].id", "input[2].call_id"},
 }
 
 func vendorTurns(t *testing.T) {
@@ -294,7 +299,7 @@ func vendorTurns(t *testing.T) {
 		for _, id := range []string{strings.Repeat("long_", 20), "functions.weather:0", "call_1"} {
 			seen := w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{id, "weather", paris}), requests.Result(w.caller, id, "weather", "sun")))
 			call, result := seen.At(identifiersIn[w.upstream][0]).Text(), seen.At(identifiersIn[w.upstream][1]).Text()
-			if most := map[harness.Protocol]int{harness.Chat: 40, harness.Responses: 64, harness.Messages: 1000}[w.upstream]; call == "" || call != result || len(call) > most {
+			if most := map[harness.Protocol]int{harness.Chat: 40, harness.Responses: 64, harness.Messages: 1000, harness.Interactions: 1000}[w.upstream]; call == "" || call != result || len(call) > most {
 				t.Errorf("%q is sent as %q and %q", id, call, result)
 			}
 		}
@@ -322,7 +327,7 @@ func vendorTurns(t *testing.T) {
 }
 
 func vendorBounds(t *testing.T) {
-	limits := map[harness.Protocol]string{harness.Chat: `"max_tokens":1`, harness.Messages: `"max_tokens":1`, harness.GenerateContent: `"generationConfig":{"maxOutputTokens":1}`}
+	limits := map[harness.Protocol]string{harness.Chat: `"max_tokens":1`, harness.Messages: `"max_tokens":1`, harness.GenerateContent: `"generationConfig":{"maxOutputTokens":1}`, harness.Interactions: `"generation_config":{"max_output_tokens":1}`}
 	everyWay(t, others(harness.Responses), only(harness.Responses), func(t *testing.T, w way) {
 		body := requests.Body(w.caller, []string{limits[w.caller]}, requests.User(w.caller, "hi"))
 		if w.caller == harness.Messages {

@@ -124,6 +124,8 @@ func ends(p harness.Protocol, event, where string) bool {
 		return member == ".type"
 	case harness.Responses:
 		return member == ".type" || strings.Contains(event, `"response.completed"`) && (strings.HasPrefix(member, ".response.status") || strings.HasPrefix(member, ".response.error"))
+	case harness.Interactions:
+		return member == ".event_type" || strings.Contains(event, `"interaction.completed"`) && (member == ".interaction" || strings.HasPrefix(member, ".interaction.status"))
 	case harness.GenerateContent:
 		// An index below 0 is another candidate, which does not end.
 		return where == ".candidates[0].index=-3" || strings.Contains(event, "finishReason") &&
@@ -205,6 +207,7 @@ func oddUsage(t *testing.T) {
 		harness.Responses:       {`{"input_tokens":100,"input_tokens_details":[],"output_tokens":20.0,"output_tokens_details":null,"total_tokens":"x"}`, 100, 20},
 		harness.Messages:        {`{"input_tokens":100.0,"cache_creation":"x","output_tokens":20,"service_tier":7}`, 100, 20},
 		harness.GenerateContent: {`{"promptTokenCount":100,"candidatesTokenCount":20.0,"totalTokenCount":{},"promptTokensDetails":7}`, 100, 20},
+		harness.Interactions:    {`{"total_input_tokens":100,"total_output_tokens":20.0,"total_tokens":{},"input_tokens_by_modality":7}`, 100, 20},
 	} {
 		for _, streamed := range []bool{false, true} {
 			books := &ledger{}
@@ -229,7 +232,8 @@ func foreignUsage(t *testing.T) {
 			return
 		}
 		odd := map[harness.Protocol]string{harness.Chat: `{"prompt_tokens":100.0,"completion_tokens":20.0}`, harness.Responses: `{"input_tokens":100.0,"output_tokens":20.0}`,
-			harness.Messages: `{"input_tokens":100.0,"output_tokens":20.0}`, harness.GenerateContent: `{"promptTokenCount":100.0,"candidatesTokenCount":20.0,"totalTokenCount":"x"}`}
+			harness.Messages: `{"input_tokens":100.0,"output_tokens":20.0}`, harness.GenerateContent: `{"promptTokenCount":100.0,"candidatesTokenCount":20.0,"totalTokenCount":"x"}`,
+			harness.Interactions: `{"total_input_tokens":100.0,"total_output_tokens":20.0,"total_tokens":"x"}`}
 		w.Upstream(w.upstream).Answer(billing(t, w.upstream, odd[w.upstream], w.streamed))
 		if a := w.askForBill(); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "100") || strings.Contains(string(a.Body), `"error":{`) {
 			t.Errorf("%d %s", a.Status, a.Body)
@@ -265,6 +269,7 @@ var unknownDelta = map[harness.Protocol]string{
 	harness.Responses:       `{"type":"response.output_text.delta","sequence_number":4,"output_index":"0","delta":{"new":1}}`,
 	harness.Messages:        `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","new":1}}`,
 	harness.GenerateContent: `{"candidates":[{"index":0,"content":{"parts":[{"text":{"new":1}}]}}]}`,
+	harness.Interactions:    `{"index":0,"delta":{"type":"text","text":{"new":1}},"event_type":"step.delta"}`,
 }
 
 // watchedEndings demands that behind an event that could not be read a cut is still a
@@ -301,6 +306,7 @@ func upstreamsToSay(t *testing.T) {
 		harness.Responses:       {`"temperature":-1`, `"temperature":2.5`, `"top_p":3`, `"top_logprobs":99`},
 		harness.Messages:        {`"temperature":-1`, `"temperature":2.5`, `"top_p":3`},
 		harness.GenerateContent: {`"generationConfig":{"temperature":-1}`, `"generationConfig":{"temperature":2.5}`, `"generationConfig":{"topP":3}`, `"generationConfig":{"responseLogprobs":true,"logprobs":99}`},
+		harness.Interactions:    {`"generation_config":{"temperature":-1}`, `"generation_config":{"temperature":2.5}`, `"generation_config":{"top_p":3}`},
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		for _, setting := range settings[w.caller] {

@@ -26,8 +26,8 @@ func wordCases() []Case {
 
 func serviceTiers(t *testing.T) {
 	// Asked for: the default tier of each vendor, by its word in the caller's protocol.
-	asked := map[harness.Protocol]string{harness.Chat: `"service_tier":"default"`, harness.Responses: `"service_tier":"default"`, harness.Messages: `"service_tier":"standard_only"`, harness.GenerateContent: `"serviceTier":"standard"`}
-	words := map[harness.Protocol][2]string{harness.Chat: {"service_tier", "default"}, harness.Responses: {"service_tier", "default"}, harness.Messages: {"service_tier", "standard_only"}, harness.GenerateContent: {"serviceTier", "standard"}}
+	asked := map[harness.Protocol]string{harness.Chat: `"service_tier":"default"`, harness.Responses: `"service_tier":"default"`, harness.Messages: `"service_tier":"standard_only"`, harness.GenerateContent: `"serviceTier":"standard"`, harness.Interactions: `"service_tier":"standard"`}
+	words := map[harness.Protocol][2]string{harness.Chat: {"service_tier", "default"}, harness.Responses: {"service_tier", "default"}, harness.Messages: {"service_tier", "standard_only"}, harness.GenerateContent: {"serviceTier", "standard"}, harness.Interactions: {"service_tier", "standard"}}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		seen := w.sees(t, requests.Body(w.caller, []string{asked[w.caller]}, requests.User(w.caller, "hi")))
 		if got := seen.At(words[w.upstream][0]).Text(); got != words[w.upstream][1] {
@@ -99,7 +99,7 @@ func completedAt(t *testing.T) {
 }
 
 func blockedAfterText(t *testing.T) {
-	want := map[harness.Protocol]string{harness.Chat: `"finish_reason":"content_filter"`, harness.Responses: `"reason":"content_filter"`, harness.Messages: `"stop_reason":"refusal"`}
+	want := map[harness.Protocol]string{harness.Chat: `"finish_reason":"content_filter"`, harness.Responses: `"reason":"content_filter"`, harness.Messages: `"stop_reason":"refusal"`, harness.Interactions: `"code":"PROHIBITED_CONTENT"`}
 	for _, caller := range others(harness.GenerateContent) {
 		g := harness.New(t, harness.Config{})
 		g.GenerateContent.Answer(fake.Stream(fake.Events(answers.Chunk(`[{"text":"so far"}]`, ""), `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":11,"totalTokenCount":11},"responseId":"r1"}`)...))

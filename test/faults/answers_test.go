@@ -19,9 +19,9 @@ const picture = "aGVsbG8="
 // preambles is how many events come before the first content, tails how many tell
 // that the answer has ended, terminators how many of those only end the stream.
 var (
-	preambles   = map[harness.Protocol]int{harness.Chat: 1, harness.Responses: 4, harness.Messages: 3, harness.GenerateContent: 1}
-	tails       = map[harness.Protocol]int{harness.Chat: 3, harness.Responses: 1, harness.Messages: 2, harness.GenerateContent: 1}
-	terminators = map[harness.Protocol]int{harness.Chat: 1, harness.Messages: 1}
+	preambles   = map[harness.Protocol]int{harness.Chat: 1, harness.Responses: 4, harness.Messages: 3, harness.GenerateContent: 1, harness.Interactions: 2}
+	tails       = map[harness.Protocol]int{harness.Chat: 3, harness.Responses: 1, harness.Messages: 2, harness.GenerateContent: 1, harness.Interactions: 2}
+	terminators = map[harness.Protocol]int{harness.Chat: 1, harness.Messages: 1, harness.Interactions: 1}
 )
 
 // answer is a good answer of an upstream.

@@ -32,6 +32,7 @@ var refusedPrompts = []struct {
 	{"Anthropic", harness.Messages, 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, route.Context},
 	{"Anthropic, with max_tokens", harness.Messages, 400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000\"}}", route.Context},
 	{"Google", harness.GenerateContent, 400, `{"error":{"code":400,"message":"The input token count (1300000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, route.Context},
+	{"Google's interactions", harness.Interactions, 400, `{"error":{"code":"invalid_argument","message":"The input token count (1300000) exceeds the maximum number of tokens allowed (1048576)."}}`, route.Context},
 
 	{"Azure", harness.Chat, 400, `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","type":null,"param":"prompt","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`, route.Policy},
 	{"OpenAI, reasoning models", harness.Responses, 400, `{"error":{"message":"Invalid prompt: your prompt was flagged as potentially violating our usage policy.","type":"invalid_request_error","param":null,"code":"invalid_prompt"}}`, route.Policy},
@@ -41,6 +42,7 @@ var refusedPrompts = []struct {
 	{"Anthropic's refusal", harness.Messages, 200, `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":"refusal","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}`, route.Policy},
 	{"chat, filtered", harness.Chat, 200, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"content_filter"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}`, route.Policy},
 	{"Google's block", harness.GenerateContent, 200, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3}}`, route.Policy},
+	{"interactions, withheld", harness.Interactions, 200, `{"id":"v1_1","object":"interaction","status":"incomplete","model":"m","steps":[],"errors":[{"code":"SAFETY"}],"usage":{"total_input_tokens":3,"total_tokens":3}}`, route.Policy},
 
 	{"chat, filtered after content", harness.Chat, 200, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Once"},"finish_reason":"content_filter"}],"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}}`, 0},
 	{"another mistake", harness.Chat, 400, `{"error":{"message":"Invalid 'user': string too long. Expected a string with maximum length 64","type":"invalid_request_error","param":"user","code":"string_above_max_length"}}`, 0},
@@ -64,6 +66,10 @@ var withheldStreams = []struct {
 		`{"type":"message_delta","delta":{"stop_reason":"refusal","stop_sequence":null},"usage":{"output_tokens":1}}`, `{"type":"message_stop"}`,
 	}, 2},
 	{"generateContent", harness.GenerateContent, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3,"totalTokenCount":3}}`}, 2},
+	{"interactions", harness.Interactions, []string{
+		`{"interaction":{"id":"v1_1","object":"interaction","status":"in_progress","model":"m"},"event_type":"interaction.created"}`,
+		`{"interaction":{"id":"v1_1","object":"interaction","status":"incomplete","model":"m","errors":[{"code":"SAFETY"}],"usage":{"total_input_tokens":3,"total_tokens":3}},"event_type":"interaction.completed"}`, "[DONE]",
+	}, 2},
 	{"an error within the stream", harness.Chat, []string{`{"error":{"message":"prompt was filtered","type":"invalid_request_error","code":"content_filter"}}`}, 2},
 	{"content before it", harness.Chat, []string{
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Once"},"finish_reason":null}]}`,

@@ -54,7 +54,7 @@ func page() []byte {
 
 What a caller gets when an upstream fails: in each way, at each moment of the answer,
 for a unary answer and for a stream. The outcomes are the same for upstreams and callers of
-chat completions, responses, messages, generateContent and images, each of whom gets an error in its own shape.
+chat completions, responses, messages, generateContent, interactions and images, each of whom gets an error in its own shape.
 TestFaults in test/faults breaks an answer on the wire for every cell, protocol of
 the upstream and protocol of the caller, and holds what comes to this table.
 

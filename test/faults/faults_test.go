@@ -96,7 +96,8 @@ func cells() []cell {
 
 // foreign is the one caller of another protocol that the slow race detector sees.
 var foreign = map[harness.Protocol]harness.Protocol{
-	harness.Chat: harness.Messages, harness.Messages: harness.Responses, harness.Responses: harness.GenerateContent, harness.GenerateContent: harness.Chat,
+	harness.Chat: harness.Messages, harness.Messages: harness.Responses, harness.Responses: harness.GenerateContent, harness.GenerateContent: harness.Interactions,
+	harness.Interactions: harness.Chat,
 }
 
 // silenceLimit is how long a silent upstream is waited for where silence is the fault. Where it
@@ -199,5 +200,6 @@ var protocols = map[harness.Protocol]genwayv1.Protocol{
 	harness.Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
 	harness.Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
 	harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	harness.Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
 	harness.Images:          genwayv1.Protocol_PROTOCOL_IMAGES,
 }

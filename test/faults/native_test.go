@@ -35,13 +35,14 @@ var messages = []struct {
 }
 
 // words are each protocol's own for a failure: OpenAI's code, Anthropic's type,
-// Google's status. Events of responses have codes of their own.
+// Google's status, in lower case for interactions. Events of responses have codes of their own.
 var words = map[harness.Protocol]map[why]string{
 	harness.Chat:            {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
 	harness.Responses:       {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
 	harness.Images:          {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
 	harness.Messages:        {unreachable: "api_error", timeout: "timeout_error", cut: "api_error", malformed: "api_error"},
 	harness.GenerateContent: {unreachable: "UNAVAILABLE", timeout: "DEADLINE_EXCEEDED", cut: "UNAVAILABLE", malformed: "UNAVAILABLE"},
+	harness.Interactions:    {unreachable: "unavailable", timeout: "deadline_exceeded", cut: "unavailable", malformed: "unavailable"},
 }
 
 // failure reads an error in the protocol's own shape; status 0 is that of an event.

@@ -28,9 +28,12 @@ type body struct {
 		Status string
 		Error  *nativeError
 	}
-	Output     []struct{ Content []struct{ Text string } }
-	Status     string
-	Candidates []struct {
+	Output      []struct{ Content []struct{ Text string } }
+	Steps       []struct{ Content []struct{ Text string } }
+	EventType   string `json:"event_type"`
+	Interaction struct{ Status string }
+	Status      string
+	Candidates  []struct {
 		Content      struct{ Parts []struct{ Text string } }
 		FinishReason string
 	}
@@ -88,6 +91,8 @@ func judgeBody(p harness.Protocol, raw string) (outcome, error) {
 		text, ended = b.Choices[0].Message.Content, b.Choices[0].FinishReason
 	case p == harness.Responses && len(b.Output) == 1 && len(b.Output[0].Content) == 1:
 		text, ended = b.Output[0].Content[0].Text, b.Status
+	case p == harness.Interactions && len(b.Steps) == 1 && len(b.Steps[0].Content) == 1:
+		text, ended = b.Steps[0].Content[0].Text, b.Status
 	case p == harness.Messages && len(b.Content) == 1:
 		text, ended = b.Content[0].Text, b.StopReason
 	case p == harness.GenerateContent && len(b.Candidates) == 1 && len(b.Candidates[0].Content.Parts) == 1:
@@ -148,6 +153,7 @@ func judgeStream(p harness.Protocol, over bool, raw string) (outcome, error) {
 	whole := map[harness.Protocol]bool{
 		harness.Chat: ended != "", harness.Responses: final.Type == "response.completed",
 		harness.Messages: final.Type == "message_stop" && ended != "", harness.GenerateContent: ended != "",
+		harness.Interactions: ended != "" && last == "[DONE]",
 	}[p]
 	for _, e := range events {
 		whole = whole && e.fault(p) == nil
@@ -181,6 +187,12 @@ func (b body) says(p harness.Protocol) (text, ended string) {
 		text, ended = delta.Text, delta.StopReason
 		if b.Type == "message_stop" {
 			ended = b.Type
+		}
+	case harness.Interactions:
+		var delta struct{ Text string }
+		_ = json.Unmarshal(b.Delta, &delta) // likewise
+		if text = delta.Text; b.EventType == "interaction.completed" {
+			ended = b.Interaction.Status
 		}
 	default:
 		for _, c := range b.Candidates {

@@ -33,7 +33,7 @@ type Target struct {
 	// Place is the provider that runs the upstream, by its name in the configuration (bedrock, vertex, azure); empty
 	// is the protocol's vendor. The rules of OpenAI are not those of the engines that speak its protocols.
 	Place string
-	// Protocol is messages, generatecontent, chat or responses. A body of another has no rules.
+	// Protocol is messages, generatecontent, interactions, chat or responses. A body of another has no rules.
 	Protocol string
 	// Model is the model's name at the place.
 	Model string
@@ -64,6 +64,7 @@ func Rules(protocol string) []Rule { return rules[protocol] }
 var rules = map[string][]Rule{
 	"messages":        messagesRules,
 	"generatecontent": generateContentRules,
+	"interactions":    interactionsRules,
 	"chat":            slices.Concat(chatRules, openAIRules("chat")),
 	"responses":       slices.Concat(responsesRules, openAIRules("responses")),
 }

@@ -241,6 +241,39 @@ var responsesExamples = []example{
 	{"the model has no encrypted reasoning", gpt, `{"input":"hi","include":["message.output_text.logprobs"]}`, `{"input":"hi","include":["reasoning.encrypted_content"]}`, "include[0]"},
 }
 
+const (
+	stepHi     = `{"type":"user_input","content":[{"type":"text","text":"hi"}]}`
+	stepCall   = `{"type":"function_call","id":"a","name":"f","arguments":{}}`
+	stepResult = `{"type":"function_result","call_id":"a","result":"ok"}`
+	stepTool   = `"tools":[{"type":"function","name":"f"}]`
+)
+
+// interacting is an interaction of an input, and of members beside it.
+func interacting(input string, members ...string) string {
+	return `{` + strings.Join(append([]string{`"model":"gemini-2.5-flash"`, `"input":` + input}, members...), ",") + `}`
+}
+
+func config(member string) string { return `"generation_config":{` + member + `}` }
+
+const flash = "gemini-2.5-flash"
+
+var interactionsExamples = []example{
+	{"an interaction names a model or an agent", flash, `{"agent":"a","input":"hi"}`, `{"input":"hi"}`, "model"},
+	{"input is there", flash, interacting(`"hi"`), `{"model":"m","input":[]}`, "input"},
+	{"a step has the members of its type", flash, interacting(`[` + stepHi + `]`), interacting(`[{"type":"user_input"}]`), "input[0].content"},
+	{"a content has its text, its data or its address", flash, interacting(`[{"type":"user_input","content":[{"type":"image","data":"AA==","mime_type":"image/png"}]}]`), interacting(`[{"type":"user_input","content":[{"type":"image"}]}]`), "input[0].content[0]"},
+	{"arguments are an object", flash, interacting(`[` + stepHi + `,` + stepCall + `]`), interacting(`[` + stepHi + `,` + strings.Replace(stepCall, "{}", `"{}"`, 1) + `]`), "input[1].arguments"},
+	{"a result follows its call", flash, interacting(`[` + stepHi + `,` + stepCall + `,` + stepResult + `]`), interacting(`[` + stepHi + `,` + stepResult + `]`), "input[1].call_id"},
+	{"a function is named by a letter or _ and up to 63 letters, digits and _.:-", flash, interacting(`"hi"`, stepTool), interacting(`"hi"`, strings.Replace(stepTool, `"f"`, `"1f"`, 1)), "tools[0].name"},
+	{"names of functions are unique", flash, interacting(`"hi"`, stepTool), interacting(`"hi"`, `"tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}]`), "tools[1].name"},
+	{"allowed tools are declared", flash, interacting(`"hi"`, stepTool, config(`"tool_choice":{"allowed_tools":{"tools":["f"]}}`)), interacting(`"hi"`, stepTool, config(`"tool_choice":{"allowed_tools":{"tools":["g"]}}`)), "generation_config.tool_choice.allowed_tools.tools[0]"},
+	{"there are at most 5 stop sequences", flash, interacting(`"hi"`, config(`"stop_sequences":`+many(5, `"a"`))), interacting(`"hi"`, config(`"stop_sequences":`+many(6, `"a"`))), "generation_config.stop_sequences[5]"},
+	{"a level of thinking is a word of the vendor's", "gemini-3-pro-preview", interacting(`"hi"`, config(`"thinking_level":"low"`)), interacting(`"hi"`, config(`"thinking_level":"max"`)), "generation_config.thinking_level"},
+	{"the model takes no level of thinking", "gemini-2.0-flash", interacting(`"hi"`), interacting(`"hi"`, config(`"thinking_level":"low"`)), "generation_config.thinking_level"},
+	{"max_output_tokens is at most the model's", flash, interacting(`"hi"`, config(`"max_output_tokens":65536`)), interacting(`"hi"`, config(`"max_output_tokens":65537`)), "generation_config.max_output_tokens"},
+	{"a schema comes with a MIME type of JSON", flash, interacting(`"hi"`, `"response_format":{"type":"text","mime_type":"application/json","schema":{}}`), interacting(`"hi"`, `"response_format":{"type":"text","schema":{}}`), "response_format.schema"},
+}
+
 // numbered returns a list in which each % is the number of the element.
 func numbered(n int, one string) string {
 	var all []string
@@ -253,6 +286,7 @@ func numbered(n int, one string) string {
 var examples = map[string][]example{
 	"messages":        messagesExamples,
 	"generatecontent": generateContentExamples,
+	"interactions":    interactionsExamples,
 	"chat":            slices.Concat(chatExamples, openAIExamples("chat")),
 	"responses":       slices.Concat(responsesExamples, openAIExamples("responses")),
 }
@@ -295,7 +329,7 @@ func TestRules(t *testing.T) {
 
 // What is no JSON is refused, and a body of any form is judged without a panic.
 func TestOddBodies(t *testing.T) {
-	for _, protocol := range []string{"messages", "generatecontent", "chat", "responses"} {
+	for _, protocol := range []string{"messages", "generatecontent", "interactions", "chat", "responses"} {
 		if len(strict.Judge(strict.Target{Protocol: protocol, Model: gpt}, []byte(`{`))) == 0 {
 			t.Errorf("%s: half a body is accepted", protocol)
 		}
@@ -313,6 +347,7 @@ func TestReceived(t *testing.T) {
 		{"/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4-5:streamRawPredict", `{}`, conversation(hi), `{"error":{"message":"max_tokens: max_tokens is required","type":"invalid_request_error"},"request_id":"req_strict","type":"error"}`},
 		{"/v1/chat/completions", `{"tools":[]}`, chat(user), `{"error":{"code":null,"message":"tools: tools is not empty","param":"tools","type":"invalid_request_error"}}`},
 		{"/v1/responses", `{"input":[]}`, input(user), `{"error":{"code":null,"message":"input: input is not empty","param":"input","type":"invalid_request_error"}}`},
+		{"/v1beta/interactions", `{"model":"m"}`, interacting(`"hi"`), `{"error":{"code":"invalid_argument","message":"input: input is there"}}`},
 		{"/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", `{"contents":[{}]}`, contents(geminiHi), `{"error":{"code":400,"message":"contents[0]: a turn has parts","status":"INVALID_ARGUMENT"}}`},
 	} {
 		if all, answer := strict.Received("", c.path, []byte(c.accepted)); len(all) > 0 || answer != nil {

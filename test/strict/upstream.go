@@ -32,6 +32,8 @@ func received(place, path string, body []byte) Target {
 		t.Protocol = "messages"
 	case strings.HasSuffix(path, "/chat/completions"):
 		t.Protocol = "chat"
+	case strings.HasSuffix(path, "/interactions"):
+		t.Protocol = "interactions"
 	case strings.HasSuffix(path, "/responses"):
 		t.Protocol = "responses"
 	}
@@ -46,6 +48,8 @@ func failure(protocol string, r Refusal) []byte {
 		body = map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": r.String()}, "request_id": "req_strict"}
 	case "generatecontent":
 		body = map[string]any{"error": map[string]any{"code": http.StatusBadRequest, "message": r.String(), "status": "INVALID_ARGUMENT"}}
+	case "interactions":
+		body = map[string]any{"error": map[string]any{"code": "invalid_argument", "message": r.String()}}
 	default:
 		body = map[string]any{"error": map[string]any{"message": r.String(), "type": "invalid_request_error", "param": r.Member, "code": nil}}
 	}

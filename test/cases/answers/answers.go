@@ -1,5 +1,5 @@
-// Package answers writes answers as each vendor's service would: one description, four
-// protocols, streamed or not, in the vendor's own order of events. What is special
+// Package answers writes answers as each vendor's service would: one description, each
+// protocol, streamed or not, in the vendor's own order of events. What is special
 // to a case (a spurious chunk, a missing end) the case writes itself.
 //
 // It must not import anything of ours but the harness beside it.
@@ -42,7 +42,7 @@ type Part struct {
 	Redacted string
 }
 
-// Call is a tool call. Signature is generateContent's, on the part of the call.
+// Call is a tool call. Signature is generateContent's and interactions', on the part of the call.
 type Call struct{ ID, Name, Arguments, Signature string }
 
 // Text is an answer of one text.
@@ -86,6 +86,8 @@ func (t Reply) Body(p harness.Protocol) string {
 		return t.messages()
 	case harness.GenerateContent:
 		return t.generateContent()
+	case harness.Interactions:
+		return t.interactions()
 	default:
 		return t.chat()
 	}
@@ -100,6 +102,8 @@ func (t Reply) Events(p harness.Protocol) []string {
 		return t.messagesEvents()
 	case harness.GenerateContent:
 		return t.generateContentEvents()
+	case harness.Interactions:
+		return t.interactionsEvents()
 	default:
 		return t.chatEvents()
 	}

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -61,15 +62,18 @@ func Stream(steps ...Step) Answer {
 	return Answer{Header: map[string]string{"Content-Type": "text/event-stream"}, Steps: steps}
 }
 
-// Events makes a step of each JSON text: an event named by its member "type",
-// nameless if it has none (or is no object, as [DONE]).
+// Events makes a step of each JSON text: an event named by its member "type" or
+// "event_type", nameless if it has none (or is no object, as [DONE]).
 func Events(data ...string) []Step {
 	steps := make([]Step, len(data))
 	for i, d := range data {
-		var named struct{ Type string }
+		var named struct {
+			Type      string
+			EventType string `json:"event_type"`
+		}
 		_ = json.Unmarshal([]byte(d), &named) // [DONE] is no JSON
-		if named.Type != "" {
-			steps[i] = Bytes("event: " + named.Type + "\ndata: " + d + "\n\n")
+		if name := cmp.Or(named.EventType, named.Type); name != "" {
+			steps[i] = Bytes("event: " + name + "\ndata: " + d + "\n\n")
 		} else {
 			steps[i] = Bytes("data: " + d + "\n\n")
 		}

@@ -59,7 +59,7 @@ type Config struct {
 
 // Gateway is a running gateway with a fake upstream of each protocol.
 type Gateway struct {
-	Chat, Responses, Messages, GenerateContent, Images *fake.Upstream
+	Chat, Responses, Messages, GenerateContent, Interactions, Images *fake.Upstream
 	// URL is the edge's address, without a path.
 	URL string
 	// Core is the core's contract, for direct callers.
@@ -79,7 +79,7 @@ func New(t *testing.T, config Config) *Gateway {
 		memory = network{}
 		start = func(p Protocol) *fake.Upstream { return fake.Serve(t, memory.listen(string(p)), "http://"+string(p)) }
 	}
-	g := &Gateway{t: t, dial: memory.dialer(), Chat: start(Chat), Responses: start(Responses), Messages: start(Messages), GenerateContent: start(GenerateContent), Images: start(Images)}
+	g := &Gateway{t: t, dial: memory.dialer(), Chat: start(Chat), Responses: start(Responses), Messages: start(Messages), GenerateContent: start(GenerateContent), Interactions: start(Interactions), Images: start(Images)}
 	routes := byPrefix{}
 	for _, p := range append(Texts(), Images) {
 		adapter := remote.Config{Protocol: wireNames[p], BaseURL: g.Upstream(p).URL, APIKey: "upstream-key-of-" + string(p)}
@@ -131,7 +131,7 @@ func New(t *testing.T, config Config) *Gateway {
 
 // Upstream returns the fake upstream of a protocol.
 func (g *Gateway) Upstream(p Protocol) *fake.Upstream {
-	return map[Protocol]*fake.Upstream{Chat: g.Chat, Responses: g.Responses, Messages: g.Messages, GenerateContent: g.GenerateContent, Images: g.Images}[p]
+	return map[Protocol]*fake.Upstream{Chat: g.Chat, Responses: g.Responses, Messages: g.Messages, GenerateContent: g.GenerateContent, Interactions: g.Interactions, Images: g.Images}[p]
 }
 
 // Log returns what edge and core have logged so far.

@@ -18,24 +18,28 @@ const (
 	Responses       Protocol = "responses"
 	Messages        Protocol = "messages"
 	GenerateContent Protocol = "generatecontent"
+	Interactions    Protocol = "interactions"
 	Images          Protocol = "images"
 )
 
-// Texts are the four protocols that generate text.
-func Texts() []Protocol { return []Protocol{Chat, Responses, Messages, GenerateContent} }
+// Texts are the protocols that generate text.
+func Texts() []Protocol {
+	return []Protocol{Chat, Responses, Messages, GenerateContent, Interactions}
+}
 
 var wireNames = map[Protocol]genwayv1.Protocol{
 	Chat:            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
 	Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
 	Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
 	GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
 	Images:          genwayv1.Protocol_PROTOCOL_IMAGES,
 }
 
 // Hello is the smallest body of a text protocol: one user turn that says "hi".
 func (p Protocol) Hello() string {
 	switch p {
-	case Responses:
+	case Responses, Interactions:
 		return `{"input":"hi"}`
 	case Messages:
 		return `{"max_tokens":99,"messages":[{"role":"user","content":"hi"}]}`
@@ -60,6 +64,8 @@ func (p Protocol) path(model string, stream bool) string {
 			return "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
 		}
 		return "/v1beta/models/" + model + ":generateContent"
+	case Interactions:
+		return "/v1/interactions"
 	case Images:
 		return "/v1/images/generations"
 	default:
@@ -91,7 +97,7 @@ func (p Protocol) headers() http.Header {
 	case Messages:
 		h.Set("X-Api-Key", string(Messages))
 		h.Set("Anthropic-Version", "2023-06-01")
-	case GenerateContent:
+	case GenerateContent, Interactions:
 		h.Set("X-Goog-Api-Key", string(GenerateContent))
 	default:
 		h.Set("Authorization", "Bearer "+string(Chat))

@@ -19,7 +19,7 @@ import (
 func Body(p harness.Protocol, members []string, turns ...string) string {
 	list := "[" + strings.Join(turns, ",") + "]"
 	switch p {
-	case harness.Responses:
+	case harness.Responses, harness.Interactions:
 		members = append([]string{`"input":` + list}, members...)
 	case harness.Messages:
 		members = append([]string{`"max_tokens":4096`, `"messages":` + list}, members...)
@@ -37,6 +37,9 @@ func User(p harness.Protocol, text string) string {
 	if p == harness.GenerateContent {
 		return `{"role":"user","parts":[{"text":` + text + `}]}`
 	}
+	if p == harness.Interactions {
+		return `{"type":"user_input","content":[{"type":"text","text":` + text + `}]}`
+	}
 	return `{"role":"user","content":` + text + `}`
 }
 
@@ -53,13 +56,15 @@ func Call(p harness.Protocol, calls ...[3]string) string {
 			list = append(list, `{"type":"tool_use","id":`+id+`,"name":`+name+`,"input":`+arguments+`}`)
 		case harness.GenerateContent:
 			list = append(list, `{"functionCall":{"id":`+id+`,"name":`+name+`,"args":`+arguments+`}}`)
+		case harness.Interactions:
+			list = append(list, `{"type":"function_call","id":`+id+`,"name":`+name+`,"arguments":`+arguments+`}`)
 		default:
 			list = append(list, `{"id":`+id+`,"type":"function","function":{"name":`+name+`,"arguments":`+strconv.Quote(arguments)+`}}`)
 		}
 	}
 	all := strings.Join(list, ",")
 	switch p {
-	case harness.Responses:
+	case harness.Responses, harness.Interactions:
 		return all
 	case harness.Messages:
 		return `{"role":"assistant","content":[` + all + `]}`
@@ -79,6 +84,8 @@ func Result(p harness.Protocol, id, name, text string) string {
 		return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text)
 	case harness.GenerateContent:
 		return fmt.Sprintf(`{"role":"user","parts":[{"functionResponse":{"id":%q,"name":%q,"response":{"output":%q}}}]}`, id, name, text)
+	case harness.Interactions:
+		return fmt.Sprintf(`{"type":"function_result","call_id":%q,"name":%q,"result":%q}`, id, name, text)
 	default:
 		return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, id, text)
 	}
@@ -104,6 +111,8 @@ func Tools(p harness.Protocol, strict bool, tools ...Tool) string {
 			list = append(list, `{`+head+`,"input_schema":`+t.Schema+mark+`}`)
 		case harness.GenerateContent:
 			list = append(list, `{`+head+`,"parametersJsonSchema":`+t.Schema+`}`)
+		case harness.Interactions:
+			list = append(list, `{"type":"function",`+head+`,"parameters":`+t.Schema+`}`)
 		default:
 			list = append(list, `{"type":"function","function":{`+head+`,"parameters":`+t.Schema+mark+`}}`)
 		}
@@ -128,6 +137,10 @@ func Choice(p harness.Protocol, choice string) string {
 		word = choice
 	}
 	switch {
+	case p == harness.Interactions && named:
+		return fmt.Sprintf(`"generation_config":{"tool_choice":{"allowed_tools":{"mode":"any","tools":[%q]}}}`, choice)
+	case p == harness.Interactions:
+		return fmt.Sprintf(`"generation_config":{"tool_choice":%q}`, choice)
 	case p == harness.GenerateContent && named:
 		return fmt.Sprintf(`"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":[%q]}}`, choice)
 	case p == harness.GenerateContent:

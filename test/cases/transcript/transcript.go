@@ -24,10 +24,10 @@ type Transcript struct {
 	Signatures []string
 	Calls      []Call
 	// Echo is the answer as its client sends it back in the next request: the
-	// assistant's message, content or, comma-separated, items.
+	// assistant's message, content or, comma-separated, items or steps.
 	Echo string
 	// Finish is the protocol's own word: finish_reason, stop_reason, finishReason;
-	// for responses the status, or the reason of an incomplete one.
+	// for responses the status, or the reason of an incomplete one; for interactions the status.
 	Finish string
 }
 
@@ -58,6 +58,10 @@ func Read(t *testing.T, p harness.Protocol, a harness.Answer, streamed bool) Tra
 		r.responsesStream(frames)
 	case p == harness.Responses:
 		r.responses(a.JSON())
+	case p == harness.Interactions && streamed:
+		r.interactionsStream(frames)
+	case p == harness.Interactions:
+		r.interactions(a.JSON())
 	case streamed:
 		r.generateContentStream(frames)
 	default:
