@@ -182,7 +182,7 @@ func (r *request) audioOutput(req *genwayv1.GenerateTextRequest) error {
 // become native fields of that message under a dotted name: image_url.min_pixels,
 // message.executed_tools.
 
-func binds(name string) bool { return setting.Binds(protocol, name) }
+func binds(name string, value []byte) bool { return setting.Binds(protocol, name, value) }
 
 // natives are the unknown members of an object.
 func natives(extra jsontext.Value) []*genwayv1.NativeField {

@@ -208,16 +208,15 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	case *genwayv1.Part_Image:
 		out.Type, out.ImageURL = "image_url", e.link(k.Image, p, "image_url.")
 	case *genwayv1.Part_Video:
-		// The vendor takes none (ChatCompletionContentPartUnionParam); of the engines
-		// that do, the caller knows.
-		if !marked(p.NativeFields, "video_url") {
+		// The vendor takes none (ChatCompletionContentPartUnionParam); of some engines it is known that they do.
+		if !marked(p.NativeFields, "video_url") && !e.linksTo("video_url") {
 			return part{}, fault.Unsupported(path+".video", "%s.video: the upstream this model is routed to takes no video", path)
 		}
 		out.Type, out.VideoURL = "video_url", e.link(k.Video, p, "video_url.")
 	case *genwayv1.Part_Audio:
 		_, isData := k.Audio.GetSource().(*genwayv1.Media_Data)
 		switch {
-		case marked(p.NativeFields, "audio_url"):
+		case marked(p.NativeFields, "audio_url"), !isData && e.linksTo("audio_url"):
 			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
 		case isData:
 			out.Type = "input_audio"
@@ -268,6 +267,11 @@ func (p *part) linked() *link {
 		}
 	}
 	return nil
+}
+
+// linksTo reports whether the upstream is known to take a member of engines.
+func (e *encoder) linksTo(name string) bool {
+	return e.dialect != nil && e.dialect.Takes("messages.content."+name)
 }
 
 func (e *encoder) link(m *genwayv1.Media, p *genwayv1.Part, prefix string) *link {

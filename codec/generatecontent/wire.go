@@ -344,7 +344,7 @@ func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 
 // natives are the members a wire struct has no field for. A name with a dot is
 // refused: it would read as a nested one.
-func natives(extra jsontext.Value, path string, binding func(name string) bool) ([]*genwayv1.NativeField, error) {
+func natives(extra jsontext.Value, path string, binding func(name string, value []byte) bool) ([]*genwayv1.NativeField, error) {
 	fields := member.Natives(protocol, extra, binding)
 	for _, f := range fields {
 		if strings.Contains(f.Name, ".") {
@@ -355,8 +355,8 @@ func natives(extra jsontext.Value, path string, binding func(name string) bool) 
 }
 
 // binds reports of members of a request, under a prefix, whether they bear on the answer.
-func binds(prefix string) func(name string) bool {
-	return func(name string) bool { return setting.Binds(protocol, prefix+name) }
+func binds(prefix string) func(name string, value []byte) bool {
+	return func(name string, value []byte) bool { return setting.Binds(protocol, prefix+name, value) }
 }
 
 // nativesAt is natives for objects that mostly have none, none of which binds.
@@ -369,7 +369,7 @@ func nativesAt(extra jsontext.Value, place member.Place) ([]*genwayv1.NativeFiel
 
 // nested are the natives of an object inside the one the canonical message was,
 // their names led by prefix (which ends with a dot).
-func nested(prefix string, extra jsontext.Value, path string, binding func(name string) bool) ([]*genwayv1.NativeField, error) {
+func nested(prefix string, extra jsontext.Value, path string, binding func(name string, value []byte) bool) ([]*genwayv1.NativeField, error) {
 	fields, err := natives(extra, path, binding)
 	for _, f := range fields {
 		f.Name = prefix + f.Name

@@ -64,7 +64,7 @@ func requestOf(w *order, s *settings, extra jsontext.Value) (*Request, error) {
 		Model:         w.Model,
 		Prompt:        w.Prompt,
 		PartialImages: w.PartialImages,
-		NativeFields:  member.Natives(protocol, extra, func(name string) bool { return setting.Binds(protocol, name) }),
+		NativeFields:  member.Natives(protocol, extra, func(name string, value []byte) bool { return setting.Binds(protocol, name, value) }),
 	}
 	if err := s.decode(req, ""); err != nil {
 		return nil, err

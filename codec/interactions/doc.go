@@ -122,7 +122,7 @@ func nested(prefix string, extra jsontext.Value, place member.Place) ([]*genwayv
 			return nil, fault.Invalid(place.Join(f.Name), "unknown member")
 		}
 		f.Name = prefix + f.Name
-		f.Binding = setting.Binds(protocol, f.Name)
+		f.Binding = setting.Binds(protocol, f.Name, f.Json)
 	}
 	return fields, nil
 }
@@ -140,7 +140,7 @@ func split(fields []*genwayv1.NativeField, prefix string) (inner, own []*genwayv
 }
 
 func native(name string, value []byte) *genwayv1.NativeField {
-	return &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value), Binding: setting.Binds(protocol, name)}
+	return &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value), Binding: setting.Binds(protocol, name, value)}
 }
 
 func opaque(kind string, raw []byte) *genwayv1.Part {

@@ -63,7 +63,7 @@ func TestNamesMatchExactly(t *testing.T) {
 }
 
 func TestNativesComeBackInPlace(t *testing.T) {
-	fields := member.Natives(genwayv1.Protocol_PROTOCOL_RESPONSES, jsontext.Value(`{"a":{"x": 1.0},"b":null,"c":[2]}`), func(n string) bool { return n == "c" })
+	fields := member.Natives(genwayv1.Protocol_PROTOCOL_RESPONSES, jsontext.Value(`{"a":{"x": 1.0},"b":null,"c":[2]}`), func(n string, _ []byte) bool { return n == "c" })
 	extra, err := member.Extra(genwayv1.Protocol_PROTOCOL_RESPONSES, fields, "", nil)
 	if err != nil || string(extra) != `{"a":{"x": 1.0},"c":[2]}` {
 		t.Errorf("extra %s, %v", extra, err)

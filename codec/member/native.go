@@ -17,13 +17,13 @@ import (
 // `json:",embed"` field of type jsontext.Value) into native fields, in their
 // order. binding says whether a member bears on the answer; nil says none does.
 // Members that are null say nothing and are left out. Their values are parts of extra.
-func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
+func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string, value []byte) bool) []*genwayv1.NativeField {
 	return NativesBut(nil, protocol, extra, binding)
 }
 
 // NativesBut is Natives without the members that but names. If but is not nil, the values are copies, so
 // that they do not keep all of extra in memory.
-func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
+func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string, value []byte) bool) []*genwayv1.NativeField {
 	if len(extra) == 0 {
 		return nil
 	}
@@ -33,7 +33,7 @@ func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.
 			return false
 		}
 		f := &genwayv1.NativeField{Protocol: protocol, Name: string(extra[name.from:name.to]), Json: extra[value.from:value.to:value.to]}
-		if f.Binding = binding != nil && binding(f.Name); but != nil {
+		if f.Binding = binding != nil && binding(f.Name, f.Json); but != nil {
 			f.Json = bytes.Clone(f.Json)
 		}
 		fields = append(fields, f)
@@ -61,11 +61,11 @@ func HasNative(fields []*genwayv1.NativeField, name string) bool {
 
 // decodedNatives is Natives for objects whose names have escapes, or may not be text. Members
 // ahead of a mistake count.
-func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
+func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string, value []byte) bool) []*genwayv1.NativeField {
 	var fields []*genwayv1.NativeField
 	_ = Walk(extra, func(name string, value jsontext.Value) bool {
 		if value.Kind() != 'n' {
-			fields = append(fields, &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value), Binding: binding != nil && binding(name)})
+			fields = append(fields, &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value), Binding: binding != nil && binding(name, value)})
 		}
 		return true
 	}, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))

@@ -75,7 +75,7 @@ func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 		Model:           w.Model,
 		MaxOutputTokens: w.MaxTokens,
 		CacheControl:    w.CacheControl.canonical(),
-		NativeFields:    member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) }),
+		NativeFields:    member.Natives(protocol, w.Extra, func(name string, value []byte) bool { return setting.Binds(protocol, name, value) }),
 	}
 	if err := w.decode(req, ""); err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) 
 const includeLogprobs = "message.output_text.logprobs"
 
 func (w *wireRequest) natives() []*genwayv1.NativeField {
-	fields := member.Natives(protocol, w.Extra, func(name string) bool { return setting.Binds(protocol, name) })
+	fields := member.Natives(protocol, w.Extra, func(name string, value []byte) bool { return setting.Binds(protocol, name, value) })
 	var include member.Writer
 	include.BeginList()
 	for _, name := range w.Include {

@@ -22,18 +22,24 @@ type Native struct {
 	// Binds reports that the member bears on the answer: it brings conversation from elsewhere, or
 	// changes how the answer is given.
 	Binds bool
+	// With restricts Binds to values that have this text somewhere. Empty is any value.
+	With string
 	// Present reports that an empty value means something, too: web_search_options {} searches.
 	Present bool
 	// Shared is a protocol whose vendor takes the same member; 0 for none.
 	Shared genwayv1.Protocol
 }
 
+// blocks is the mode of a policy of moderation that withholds answers; the other one reports scores beside them
+// (ChatCompletionNewParamsModerationPolicyOutput).
+const blocks = "block"
+
 // chatNatives are OpenAI's members of chat completions that no other protocol has
 // (ChatCompletionNewParams), and the members of vLLM (ChatCompletionRequest, SamplingParams), OpenRouter, Mistral,
 // xAI that constrain the output or bring content into it.
 var chatNatives = []Native{
 	{Name: "logit_bias", Binds: true},
-	{Name: "moderation", Binds: true, Shared: genwayv1.Protocol_PROTOCOL_RESPONSES},
+	{Name: "moderation", Binds: true, With: blocks, Shared: genwayv1.Protocol_PROTOCOL_RESPONSES},
 	{Name: "previous_response_id", Binds: true},
 	{Name: "conversation", Binds: true},
 	{Name: "prompt", Binds: true},
@@ -88,7 +94,7 @@ var responsesNatives = []Native{
 	{Name: "truncation", Neutral: `"disabled"`},
 	// Thoughts come sealed from vendors that seal them, however an upstream is asked for that.
 	{Name: "include", Neutral: `["reasoning.encrypted_content"]`},
-	{Name: "moderation"},
+	{Name: "moderation", Binds: true, With: blocks},
 	{Name: "prompt_cache_retention"},
 	{Name: "prompt_cache_options"},
 	{Name: "context_management"},
@@ -210,10 +216,30 @@ var nativesByName = func() map[genwayv1.Protocol]map[string]*Native {
 	return all
 }()
 
-// Binds reports whether a member of a request bears on the answer.
-func Binds(protocol genwayv1.Protocol, name string) bool {
+// Binds reports whether a member of a request bears on the answer with a value.
+func Binds(protocol genwayv1.Protocol, name string, value []byte) bool {
 	n := nativesByName[protocol][name]
-	return n != nil && n.Binds
+	if n == nil || !n.Binds || n.With == "" {
+		return n != nil && n.Binds
+	}
+	var has any
+	return json.Unmarshal(value, &has) != nil || hasText(has, n.With)
+}
+
+func hasText(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return v == text
+	case []any:
+		return slices.ContainsFunc(v, func(v any) bool { return hasText(v, text) })
+	case map[string]any:
+		for _, v := range v {
+			if hasText(v, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Shares reports whether a protocol has the same member of a request as another one, and the value says something.

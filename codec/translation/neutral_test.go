@@ -336,6 +336,8 @@ func TestNativeMembersAreNoticed(t *testing.T) {
 				value = `["other"]`
 			case strings.HasSuffix(n.Name, "responseMimeType"):
 				value = `"text/x.enum"`
+			case n.With != "":
+				value = `{"model":"m","policy":{"output":{"mode":"` + n.With + `"}}}`
 			case n.Name == "stream_options":
 				value = `{"include_obfuscation":false}`
 			}
