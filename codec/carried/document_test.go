@@ -93,6 +93,42 @@ Native fields here belong to another protocol: the members of a caller's own pro
 upstream of it as they are.
 `
 
+// withoutField lists the members of requests that the contract has no field for.
+func withoutField() string {
+	var b strings.Builder
+	b.WriteString(`
+## Members without a field
+
+Members of a protocol that the contract has no field for reach an upstream of their own protocol. For another protocol a member
+is refused if it brings content from elsewhere or changes how the answer is given; the others are lost. A value that is empty, or in the
+third column, says nothing and is neither.
+
+| protocol | member | nothing | for another protocol |
+|---|---|---|---|
+`)
+	for _, c := range setting.Columns() {
+		for _, n := range c.Natives {
+			word, neutral := "lost", n.Neutral
+			switch {
+			case n.Binds && n.With != "":
+				word = "refused if it has `" + n.With + "`, else lost"
+			case n.Binds:
+				word = "refused"
+			}
+			if n.Shared != 0 {
+				word += "; carried to " + setting.Columns()[slices.IndexFunc(setting.Columns(), func(c setting.Column) bool { return c.Protocol == n.Shared })].Codec
+			}
+			if neutral != "" {
+				neutral = "`" + neutral + "`"
+			} else if n.Present {
+				neutral = "not even an empty value"
+			}
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", c.Codec, n.Name, neutral, word)
+		}
+	}
+	return b.String()
+}
+
 const answerIntroduction = `
 # What callers get of an answer
 
@@ -118,6 +154,7 @@ func (d *document) text() string {
 	}
 	for i, s := range d.sections {
 		if i == d.answers {
+			b.WriteString(withoutField())
 			b.WriteString(answerIntroduction)
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n| field | chat | responses | messages | generateContent | interactions |\n|---|---|---|---|---|---|\n", s.title)
