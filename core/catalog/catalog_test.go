@@ -226,6 +226,12 @@ func TestFitToModels(t *testing.T) {
 			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"text":{"text":"b"}}]}],"thinking":{"mode":"MODE_DISABLED"}}`, "thinking", "",
 		},
 		{
+			"an open loop without thinking, and what the user says after it", "claude-haiku-4-5", messages,
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]},{"role":"ROLE_USER","parts":[{"text":{"text":"b"}}]}],"thinking":{"effort":"high"}}`,
+			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]},{"role":"ROLE_USER","parts":[{"text":{"text":"b"}}]}],"thinking":{"mode":"MODE_DISABLED"}}`,
+			"thinking.effort thinking", "",
+		},
+		{
 			"an open loop without thinking", "claude-haiku-4-5", messages,
 			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"effort":"high"}}`,
 			`{"messages":[{"role":"ROLE_ASSISTANT","parts":[{"toolCall":{"name":"f"}}]},{"role":"ROLE_TOOL","parts":[{"toolResult":{}}]}],"thinking":{"mode":"MODE_DISABLED"}}`, "thinking.effort thinking", "",

@@ -433,15 +433,17 @@ func (f *fitting) choose() {
 	f.lose("tool_choice", "the model cannot be made to call a tool; it chooses among those that were demanded")
 }
 
-// unthought reports whether a conversation ends with results of calls before which there is no
-// thinking that the vendor of messages can verify.
+// unthought reports whether a conversation ends with results of calls, alone or in one turn with what the user says after
+// them, before which there is no thinking that the vendor of messages can verify.
 func unthought(messages []*genwayv1.Message) bool {
 	last := len(messages) - 1
-	if last < 0 || !slices.ContainsFunc(messages[last].GetParts(), func(p *genwayv1.Part) bool { return p.GetToolResult() != nil }) {
-		return false
-	}
 	for last >= 0 && messages[last].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
 		last--
+	}
+	if !slices.ContainsFunc(messages[last+1:], func(m *genwayv1.Message) bool {
+		return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool { return p.GetToolResult() != nil })
+	}) {
+		return false
 	}
 	for last > 0 && messages[last-1].GetRole() == genwayv1.Role_ROLE_ASSISTANT {
 		last--

@@ -19,31 +19,47 @@ import (
 // the other.
 func cross(r *report, x exchange, other string) {
 	here, there := protocols[x.Protocol], protocols[other]
-	asked := request(r.row("request", x.Protocol, other), x, here, there)
+	// y is the exchange as the other protocol has it.
+	y := exchange{ID: x.ID, Protocol: other, Status: x.Status, Stream: x.Stream}
+	var asked *codec.Request
+	what := "request"
+	if x.Status == 0 {
+		what = sourceOf(x)
+	}
+	asked, y.Request = request(r.row(what, x.Protocol, other), x, here, there)
 	switch {
+	case x.Status == 0:
 	case x.ResponseSSE != "":
-		stream(r.row("stream", x.Protocol, other), x, here, there, asked)
+		y.ResponseSSE = stream(r.row("stream", x.Protocol, other), x, here, there, asked)
 	case x.Status/100 == 2:
-		answer(r.row("answer", x.Protocol, other), x, here, there, asked)
+		y.Response = answer(r.row("answer", x.Protocol, other), x, here, there, asked)
 	default:
-		failure(r.row("error", x.Protocol, other), x, here, there)
+		y.Response = failure(r.row("error", x.Protocol, other), x, here, there)
+	}
+	if other != relayed || y.Request == nil || x.Status != 0 && y.Response == nil && y.ResponseSSE == "" {
+		return
+	}
+	for _, name := range names {
+		if name != relayed {
+			cross(r, y, name)
+		}
 	}
 }
 
 // request crosses the request as the gateway sends it to an upstream of which only the protocol is known, and returns it
-// as a caller of the other protocol would have written it.
-func request(r *row, x exchange, here, there protocol) *codec.Request {
+// as a caller of the other protocol would have written it, and that body; nil for a refusal.
+func request(r *row, x exchange, here, there protocol) (*codec.Request, []byte) {
 	plain := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m"}, Stream: x.Stream, IncludeUsage: true}
 	asked, err := asked(x, here)
 	if err != nil {
 		r.refused(x, err)
-		return plain
+		return plain, nil
 	}
 	r.judged(x, asked, r.vendors[r.to])
 	body, losses, err := r.engines[r.to].asks(asked)
 	if err != nil {
 		r.refused(x, err)
-		return plain
+		return plain, nil
 	}
 	r.translated(x, losses, judge(there.request, body, false), body)
 	if again, err := there.codec.DecodeRequest(body); err == nil {
@@ -51,7 +67,7 @@ func request(r *row, x exchange, here, there protocol) *codec.Request {
 	} else {
 		r.misfits(x, []misfit{{"$", "is not read again: " + err.Error(), false}}, body)
 	}
-	return plain
+	return plain, body
 }
 
 // asked is a request as the gateway asks upstreams, which makes responses in the background itself.
@@ -80,33 +96,35 @@ func clone(r *codec.Request) *codec.Request {
 	return &c
 }
 
-// answer crosses a whole answer.
-func answer(r *row, x exchange, here, there protocol, asked *codec.Request) {
+// answer crosses a whole answer, and returns what its caller gets; nil for an error.
+func answer(r *row, x exchange, here, there protocol, asked *codec.Request) []byte {
 	resp, err := here.codec.DecodeResponse(x.Response)
 	if err != nil {
 		r.ended(x, err, there, nil, nil)
-		return
+		return nil
 	}
 	var losses codec.Losses
 	body, err := there.codec.EncodeResponse(resp, codec.Answer{Request: asked, Losses: &losses})
 	if err != nil {
 		r.misfits(x, []misfit{{"$", err.Error(), false}}, x.Response)
-		return
+		return nil
 	}
 	r.translated(x, losses.List(), judge(there.answer, body, true), body)
+	return body
 }
 
-// stream crosses a streamed answer.
-func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
+// stream crosses a streamed answer, and returns the events of its caller; "" for an error.
+func stream(r *row, x exchange, here, there protocol, asked *codec.Request) string {
 	frames := framesOf(x)
 	var losses codec.Losses
 	decoder := here.codec.NewStreamDecoder()
 	encoder := there.codec.NewStreamEncoder(codec.Answer{Request: asked, Losses: &losses})
 	var all []misfit
-	var sent bytes.Buffer
+	var sent, framed bytes.Buffer
 	pass := func(out []codec.Frame) {
 		for _, f := range out {
 			fmt.Fprintf(&sent, "%s\n", f.Data)
+			fmt.Fprintf(&framed, "event: %s\ndata: %s\n\n", f.Event, f.Data)
 			if string(f.Data) != "[DONE]" {
 				all = append(all, judge(there.event, f.Data, true)...)
 			}
@@ -133,17 +151,19 @@ func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
 	}
 	if err != nil {
 		r.ended(x, err, there, all, sent.Bytes())
-		return
+		return ""
 	}
 	r.translated(x, losses.List(), all, sent.Bytes())
+	return framed.String()
 }
 
-// failure crosses an answer that is an error.
-func failure(r *row, x exchange, here, there protocol) {
+// failure crosses an answer that is an error, and returns what its caller gets.
+func failure(r *row, x exchange, here, there protocol) []byte {
 	f := here.codec.DecodeError(x.Status, x.Response)
 	f.RequestID = "req_1"
 	_, body := there.codec.EncodeError(f)
 	r.translated(x, nil, judge(there.error, body, true), body)
+	return body
 }
 
 // judge compares a body with an SDK's type, and has the SDK read it.

@@ -8,6 +8,8 @@
 // answer, whole, streamed or an error, is decoded and encoded for the callers of every
 // other protocol, and must have all members the SDK's types demand.
 //
+// Nothing of interactions was recorded: what is translated into it is crossed once more, from it to the others.
+//
 // Each request is also sent to models of the other protocol's vendors,
 // and judged by what the vendors refuse (package strict). What a
 // vendor has answered is judged, too: a rule that refuses it is wrong. Requests of real

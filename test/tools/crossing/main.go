@@ -30,8 +30,6 @@ func main() {
 		case *id != "" && x.ID != *id || *from != "" && x.Protocol != *from || *to != "" && other != *to:
 		case other == x.Protocol:
 			r.accepted(x)
-		case x.Status == 0:
-			request(r.row(sourceOf(x), x.Protocol, other), x, protocols[x.Protocol], protocols[other])
 		default:
 			cross(r, x, other)
 		}

@@ -236,14 +236,6 @@ func samplesOf(t reflect.Type, name string, open ...reflect.Type) []any {
 	}
 }
 
-// isRequired reports whether a member is in each value of a type: as the tag api says or, of the types of Interactions, the
-// lack of omitzero.
-func isRequired(t reflect.Type, field reflect.StructField) bool {
-	_, single := constantOf(field.Type)
-	return single || strings.Contains(field.Tag.Get("api"), "required") ||
-		strings.Contains(t.PkgPath(), "genai/interactions") && !strings.Contains(field.Tag.Get("json"), "omitzero")
-}
-
 // samplesOfField returns values of a member. The tag const has its only one.
 func samplesOfField(field reflect.StructField, name string, open []reflect.Type) []any {
 	if only, ok := field.Tag.Lookup("const"); ok {

@@ -8,12 +8,14 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/interactions"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 	"github.com/openai/openai-go/v3"
 	openairesponses "github.com/openai/openai-go/v3/responses"
 	openaishared "github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
+	sdkinteractions "google.golang.org/genai/interactions/models/interactions"
 )
 
 // protocol is a codec with the types of its vendor's SDK.
@@ -23,7 +25,11 @@ type protocol struct {
 }
 
 // names are the protocols in the order of the report.
-var names = []string{"chat", "responses", "messages", "generatecontent"}
+var names = []string{"chat", "responses", "messages", "generatecontent", relayed}
+
+// relayed is the protocol of which nothing was recorded. What the others are translated into it goes on to all, as from a caller
+// and an upstream of it.
+const relayed = "interactions"
 
 var protocols = map[string]protocol{
 	"chat": {
@@ -54,6 +60,13 @@ var protocols = map[string]protocol{
 		reflect.TypeFor[genai.GenerateContentResponse](),
 		reflect.TypeFor[genaiError](),
 	},
+	relayed: {
+		interactions.Codec{},
+		reflect.TypeFor[withStream[sdkinteractions.CreateModelInteraction]](),
+		reflect.TypeFor[sdkinteractions.Interaction](),
+		reflect.TypeFor[sdkinteractions.InteractionSSEEvent](),
+		reflect.TypeFor[interactionsError](),
+	},
 }
 
 // withStream is a request with the member that the SDKs add themselves.
@@ -78,6 +91,10 @@ type generateContentParams struct {
 
 type openAIError struct {
 	Error openaishared.ErrorObject `json:"error" api:"required"`
+}
+
+type interactionsError struct {
+	Error sdkinteractions.Error `json:"error" api:"required"`
 }
 
 type genaiError struct {

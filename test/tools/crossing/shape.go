@@ -157,9 +157,15 @@ func (f fitter) structure(t reflect.Type, v any, path string) []misfit {
 	members := membersOf(t)
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		field := members[name]
-		_, single := constantOf(field.Type)
-		if _, has := m[name]; !has && (single || strings.Contains(field.Tag.Get("api"), "required")) {
+		constant, single := constantOf(field.Type)
+		if value, tagged := field.Tag.Lookup("const"); tagged {
+			constant, single = value, true
+		}
+		switch value, has := m[name]; {
+		case !has && isRequired(t, field):
 			all = append(all, misfit{path + "." + name, "is missing", single})
+		case has && single && value != constant:
+			all = append(all, misfit{path + "." + name, fmt.Sprintf("is not %q", constant), true})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -172,6 +178,15 @@ func (f fitter) structure(t reflect.Type, v any, path string) []misfit {
 		}
 	}
 	return all
+}
+
+// isRequired reports whether a member is in each value of a type: as the tag api says or, of the types of Interactions, the
+// lack of omitzero.
+func isRequired(t reflect.Type, field reflect.StructField) bool {
+	_, single := constantOf(field.Type)
+	_, tagged := field.Tag.Lookup("const")
+	return single || tagged || strings.Contains(field.Tag.Get("api"), "required") ||
+		strings.Contains(t.PkgPath(), "genai/interactions") && !strings.Contains(field.Tag.Get("json"), "omitzero")
 }
 
 // union returns the misfits of the variant that fits best: first of all one that the
@@ -234,8 +249,12 @@ func membersOf(t reflect.Type) map[string]reflect.StructField {
 	return members
 }
 
-// open reports whether a type takes members of any name.
+// open reports whether a type takes members of any name, as one without members does: Google's FunctionResultStepResult is
+// any object.
 func open(t reflect.Type) bool {
+	if t.NumField() == 0 {
+		return true
+	}
 	field, ok := t.FieldByName("ExtraFields")
 	return ok && field.Type.Kind() == reflect.Map
 }
