@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -80,7 +81,13 @@ func (c *call) showConnect(raw string) error {
 
 // connectTo is the model of the snippets.
 func (c *call) connectTo() string {
-	return cmp.Or(strings.TrimSpace(c.r.FormValue("model")), "sandbox-text")
+	asked, protocol := strings.TrimSpace(c.r.FormValue("model")), plays[0].Protocol
+	for _, p := range slices.Backward(plays) {
+		if p.Group == c.r.FormValue("group") && !p.Draws() {
+			protocol = p.Protocol
+		}
+	}
+	return cmp.Or(asked, c.console.modelOf(protocol))
 }
 
 // connectWithKey makes a key and shows the snippets with it.

@@ -28,6 +28,7 @@ import (
 
 	"github.com/genway/genway/console/openid"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 )
@@ -40,15 +41,21 @@ type Config struct {
 	// call shows the key of the request. Nil is none.
 	Generation grpc.ClientConnInterface
 	// Gateway opens a connection to the JSON side of the same process, in cleartext, as from an
-	// address, for the playground; nil is none. The console sends requests nowhere else.
+	// address, for the playground; nil is none. The console sends requests nowhere else but to API.
 	Gateway func(ctx context.Context, from netip.Addr) (net.Conn, error)
 	// Hosts are the names by which browsers may reach the console besides localhost and
 	// addresses. Others are refused, so that no foreign name can be pointed at it (DNS
 	// rebinding).
 	Hosts []string
-	// Base is the URL of the JSON side for snippets, without a path; GRPC is HOST:PORT of the
+	// Base is the URL of the JSON side for snippets as this machine reaches it, without a path; GRPC is HOST:PORT of the
 	// core. Empty ones are left to the reader of the snippet.
 	Base, GRPC string
+	// API is the URL at which callers reach the JSON side, which snippets have in place of Base. Where Gateway is nil, the playground
+	// sends requests there. Empty is unknown.
+	API string
+	// Models returns a model to try in each protocol, as far as one is known; PROTOCOL_UNSPECIFIED is that of direct callers. Nil
+	// knows none.
+	Models func() map[genwayv1.Protocol]string
 	// OpenID returns the identity provider by which people sign in besides keys. Nil is none, and so
 	// is a nil answer. It may change.
 	OpenID func() *openid.Provider
@@ -80,7 +87,7 @@ func New(config Config) (*Console, error) {
 	if config.Admin == nil {
 		return nil, errors.New("console: no way to the Admin service")
 	}
-	config.Logger = cmp.Or(config.Logger, slog.Default())
+	config.Logger, config.Base = cmp.Or(config.Logger, slog.Default()), cmp.Or(config.API, config.Base)
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
@@ -103,6 +110,21 @@ func New(config Config) (*Console, error) {
 	}
 	c.handler = c.guarded(http.NewCrossOriginProtection().Handler(mux))
 	return c, nil
+}
+
+// modelOf returns a model to try in a protocol; that of the sandbox where none is known.
+func (c *Console) modelOf(protocol string) string {
+	id, known := genwayv1.Protocol_value["PROTOCOL_"+strings.ToUpper(protocol)], map[genwayv1.Protocol]string{}
+	if strings.HasSuffix(protocol, "images") {
+		id = int32(genwayv1.Protocol_PROTOCOL_IMAGES)
+	}
+	if c.config.Models != nil {
+		known = c.config.Models()
+	}
+	if id == int32(genwayv1.Protocol_PROTOCOL_IMAGES) {
+		return cmp.Or(known[genwayv1.Protocol(id)], "sandbox-image")
+	}
+	return cmp.Or(known[genwayv1.Protocol(id)], "sandbox-text")
 }
 
 // ServeHTTP answers a request.

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is a console before an Admin service on an SQLite file.
 type fixture struct {
 	*console.Console
+	config   console.Config
 	keys     *keys.Service
 	scripted *scripted // of openScripted
 	gateway  *fakeGateway
@@ -86,7 +87,7 @@ func openWith(tb testing.TB, made bool) *fixture {
 	f.gateway = startGateway(tb)
 	direct := &inproc.Channel{}
 	genwayv1.RegisterGenerationServer(direct, f.gateway)
-	f.Console, err = console.New(console.Config{
+	f.config = console.Config{
 		Admin: channel, Generation: direct, Gateway: f.gateway.listener.Dial, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
 		Clock:  func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
 		OpenID: f.provider.Load,
@@ -94,8 +95,8 @@ func openWith(tb testing.TB, made bool) *fixture {
 			made, err := f.keys.StartSession(audit.WithActor(ctx, "oidc:"+who.Subject), keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly, ReadCaptures: who.ReadCaptures})
 			return made.Raw, err
 		},
-	})
-	if err != nil {
+	}
+	if f.Console, err = console.New(f.config); err != nil {
 		tb.Fatal(err)
 	}
 	for raw, policy := range map[*string]keys.Policy{&f.root: {}, &f.viewer: {ReadOnly: true}} {

@@ -35,6 +35,17 @@ type play struct {
 	Examples []playExample
 }
 
+// Draws reports whether it asks for images, which have a prompt in place of a conversation.
+func (p play) Draws() bool { return strings.HasSuffix(p.Protocol, "images") }
+
+// model is the model of its examples.
+func (p play) model() string {
+	if p.Draws() {
+		return "sandbox-image"
+	}
+	return "sandbox-text"
+}
+
 type playExample struct{ Name, Body string }
 
 var plays = parsePlays(playgroundText)
@@ -91,6 +102,8 @@ type playgroundPage struct {
 	Then []bodyView
 	// Unary says that it asked for no stream.
 	Unary bool
+	// API is where it is sent, if that is not this process.
+	API string
 	// Reached says that what is chosen can be sent from here.
 	Reached bool
 }
@@ -115,10 +128,13 @@ func showPlayground(c *call) error {
 		chosen = plays[0]
 	}
 	config := &c.console.config
-	if !ok && config.Gateway == nil {
+	if !ok && !c.reaches(chosen) {
 		chosen, _ = playOf(contract)
 	}
 	p := playgroundPage{play: chosen, Model: form.Get("model"), Streams: true, Most: maxRuns, Base: cmp.Or(config.Base, "https://genway.example"), Reached: c.reaches(chosen)}
+	if config.Gateway == nil && chosen.Method == "" {
+		p.API = config.API
+	}
 	if chosen.Method != "" {
 		p.Base = cmp.Or(config.GRPC, "127.0.0.1:9090")
 	}
@@ -132,11 +148,13 @@ func showPlayground(c *call) error {
 		}
 		p.Bodies = append(p.Bodies, choice{Link: "?" + url.Values{"protocol": {chosen.Protocol}, "example": {e.Name}}.Encode(), Title: cmp.Or(e.Name, "plain"), Current: e.Name == form.Get("example")})
 	}
-	if again != "" {
+	switch model := c.console.modelOf(chosen.Protocol); {
+	case again != "":
 		p.Body, p.Then, p.Unary = again, then, unary
-	}
-	if p.Model == "" && strings.Contains(chosen.Path, "{MODEL}") {
-		p.Model = "sandbox-text"
+	case modelInPath(chosen.Protocol):
+		p.Model = cmp.Or(p.Model, model)
+	default:
+		p.Body = strings.ReplaceAll(p.Body, chosen.model(), model)
 	}
 	routes, err := c.admin.ListRoutes(c.ctx, &adminv1.ListRoutesRequest{})
 	if err != nil {
@@ -156,7 +174,7 @@ func (c *call) reaches(p play) bool {
 	if p.Method != "" {
 		return c.console.config.Generation != nil
 	}
-	return c.console.config.Gateway != nil
+	return c.console.config.Gateway != nil || c.console.config.API != ""
 }
 
 // playLike names what in the playground is like a request.

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genway/genway/console"
 	"github.com/genway/genway/core/keys"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // runLine is a line of a run.
@@ -286,5 +288,49 @@ func TestPlaygroundIsBounded(t *testing.T) {
 	f.gateway.answer = nil
 	if got := f.post(t, session, "/playground/run", form); got.code != http.StatusOK {
 		t.Errorf("afterwards: %d", got.code)
+	}
+}
+
+// The console of a core without a JSON side sends requests to the address that is configured, follows no redirect, and names that address and
+// models of the routes in what it shows.
+func TestPlaygroundElsewhere(t *testing.T) {
+	f := openScripted(t)
+	var reached []string
+	edge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached = append(reached, r.URL.Path)
+		if len(reached) == 2 {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+			return
+		}
+		_, _ = w.Write([]byte(`{"said":"hey"}`))
+	}))
+	t.Cleanup(edge.Close)
+	f.config.Gateway, f.config.API = nil, edge.URL
+	f.config.Models = func() map[genwayv1.Protocol]string {
+		return map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: "gpt-9", genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "gemini-9", genwayv1.Protocol_PROTOCOL_IMAGES: "draw-9", genwayv1.Protocol_PROTOCOL_UNSPECIFIED: "any-9"}
+	}
+	var err error
+	if f.Console, err = console.New(f.config); err != nil {
+		t.Fatal(err)
+	}
+	session := f.signIn(t, f.root)
+	form := url.Values{"protocol": {"chat_completions"}, "body": {`{"model":"a"}`}}
+	if got := lines(t, f.post(t, session, "/playground/run", form)); kinds(got) != "head piece end" || got[1].Text != `{"said":"hey"}` {
+		t.Errorf("%+v", got)
+	}
+	if got := lines(t, f.post(t, session, "/playground/run", form)); !strings.HasPrefix(got[0].Text, "307") || len(reached) != 2 || reached[0] != "/v1/chat/completions" {
+		t.Errorf("%+v, %v", got, reached)
+	}
+	for path, want := range map[string][]string{
+		"/playground": {"&#34;model&#34;: &#34;gpt-9&#34;", "at " + edge.URL}, "/playground?protocol=generate_content": {`name="model" value="gemini-9"`},
+		"/playground?protocol=images": {"&#34;draw-9&#34;"}, "/playground?protocol=grpc": {"&#34;any-9&#34;"}, "/playground?protocol=messages": {"&#34;sandbox-text&#34;"},
+		"/connect": {edge.URL + "/v1", "gpt-9"}, "/connect?group=generatecontent": {"gemini-9", edge.URL}, "/connect?group=internal": {"any-9"}, "/connect?model=mine": {"mine"},
+	} {
+		page := f.get(t, session, path).body
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s has no %s", path, text)
+			}
+		}
 	}
 }

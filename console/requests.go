@@ -34,8 +34,8 @@ var requestColumns = []column{
 	{"In", "n"}, {"Cached", "n wide"}, {"Out", "n"}, {"Thinking", "n wide"}, {"Cost", "n"}, {"Lost", ""}, {"Key", ""},
 }
 
-// cell returns what a row has in the column of that title.
-func (row *requestRow) cell(title string) string {
+// Cell returns what a row has in the column of that title.
+func (row requestRow) Cell(title string) string {
 	return row.Cells[slices.IndexFunc(requestColumns, func(c column) bool { return c.Title == title })]
 }
 

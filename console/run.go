@@ -149,7 +149,7 @@ func (c *call) runOf() (*run, error) {
 		return nil, &pageError{http.StatusBadRequest, "The protocol is none of the playground's."}
 	}
 	if !c.reaches(chosen) {
-		return nil, &pageError{http.StatusNotFound, "This process has no JSON side. Send the contract, or use the console of genway serve."}
+		return nil, &pageError{http.StatusNotFound, "This process has no JSON side, and --console-api names none. Send the contract, or use the console of genway serve."}
 	}
 	p := &run{call: c, play: chosen, model: strings.TrimSpace(form.Get("model")), body: []byte(form.Get("body")), stream: form.Get("stream") != ""}
 	if len(p.model) > maxModel {
@@ -199,7 +199,7 @@ func (p *run) row() (id string, facts [][2]string) {
 				{"Outcome", "Outcome"}, {"Model", "Model"}, {"First event", "First event"}, {"Took", "Took"}, {"Tokens in", "In"}, {"Cached", "Cached"}, {"Tokens out", "Out"},
 				{"Thinking", "Thinking"}, {"Cost", "Cost"}, {"Lost", "Lost"}, {"Attempts", "Tries"}, {"Upstream", "Upstream"},
 			} {
-				facts = append(facts, [2]string{f.name, row.cell(f.column)})
+				facts = append(facts, [2]string{f.name, row.Cell(f.column)})
 			}
 			return row.ID, facts
 		}
@@ -301,14 +301,20 @@ func (p *run) refused(code, message string) error {
 // errLong says that an answer is not shown to its end.
 var errLong = fmt.Errorf("the answer is longer than %d bytes; the rest is left out", maxAnswer)
 
-// json sends the request to the JSON side of this process, and nowhere else.
+// json sends the request to the JSON side of this process or, where it has none, to the API's address, and nowhere else: redirects are
+// not followed.
 func (p *run) json(ctx context.Context) error {
 	path := p.Path
 	if p.stream && p.Stream != "" {
 		path = p.Stream
 	}
 	path = strings.ReplaceAll(path, "{MODEL}", url.PathEscape(p.model))
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway"+path, bytes.NewReader(p.body))
+	transport, base := &http.Transport{DisableKeepAlives: true, DisableCompression: true}, p.console.config.API
+	if gateway := p.console.config.Gateway; gateway != nil {
+		base = "http://gateway"
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return gateway(ctx, addressOf(p.r)) }
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(p.body))
 	if err != nil {
 		return errors.New("the model's name makes no path")
 	}
@@ -318,12 +324,9 @@ func (p *run) json(ctx context.Context) error {
 		name, value, _ := strings.Cut(line, ": ")
 		req.Header.Set(name, strings.ReplaceAll(value, "{KEY}", p.key))
 	}
-	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return p.console.config.Gateway(ctx, addressOf(p.r))
-	}}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return errors.New("the gateway of this process does not answer")
+		return errors.New("the gateway does not answer")
 	}
 	defer resp.Body.Close()
 	p.id = resp.Header.Get("X-Genway-Request-Id")

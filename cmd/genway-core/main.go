@@ -70,7 +70,7 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error {
-		return consoleproc.Serve(ctx, pages, core, console.Config{Admin: core.AdminChannel(), Generation: core.DirectChannel(), Hosts: c.ConsoleHosts, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
+		return c.ServeConsole(ctx, pages, core, console.Config{Admin: core.AdminChannel(), Generation: core.DirectChannel(), Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
 	})
 	group.Go(func() error {
 		defer stop()

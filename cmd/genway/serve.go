@@ -97,7 +97,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 		return core.Serve(ctx, limited)
 	})
 	group.Go(func() error {
-		return consoleproc.Serve(ctx, pages, core, console.Config{Admin: core.AdminChannel(), Generation: core.DirectChannel(), Gateway: gatewayOf, Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
+		return c.ServeConsole(ctx, pages, core, console.Config{Admin: core.AdminChannel(), Generation: core.DirectChannel(), Gateway: gatewayOf, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
 	})
 	return errors.Join(group.Wait(), core.Close())
 }

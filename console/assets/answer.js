@@ -31,8 +31,10 @@ export class Answer {
 
   #say(text) { if (typeof text === "string") this.text += text; }
   #think(text) { if (typeof text === "string") this.thinking += text; }
-  #tool(at, name, args) {
-    const tool = this.tools.get(String(at)) ?? { name: "", args: "" };
+  #tool(at, name, args, id, signature) {
+    const tool = this.tools.get(String(at)) ?? { name: "", args: "", id: "", signature: "" };
+    if (typeof id === "string") tool.id ||= id;
+    if (typeof signature === "string") tool.signature = signature;
     if (typeof name === "string") tool.name += name;
     if (typeof args === "string") tool.args += args;
     else if (args && typeof args === "object") tool.args += JSON.stringify(args);
@@ -44,7 +46,7 @@ export class Answer {
       const said = choice.delta ?? choice.message ?? {};
       this.#say(said.content);
       this.#think(said.reasoning_content ?? said.reasoning);
-      list(said.tool_calls).forEach((call, i) => this.#tool(`${choice.index}.${call.index ?? i}`, call.function?.name, call.function?.arguments));
+      list(said.tool_calls).forEach((call, i) => this.#tool(`${choice.index}.${call.index ?? i}`, call.function?.name, call.function?.arguments, call.id));
     }
   }
 
@@ -54,19 +56,19 @@ export class Answer {
       case "response.reasoning_text.delta":
       case "response.reasoning_summary_text.delta": this.#think(value.delta); break;
       case "response.function_call_arguments.delta": this.#tool(value.output_index, "", value.delta); break;
-      case "response.output_item.added": if (value.item?.type === "function_call") this.#tool(value.output_index, value.item.name, ""); break;
+      case "response.output_item.added": if (value.item?.type === "function_call") this.#tool(value.output_index, value.item.name, "", value.item.call_id); break;
     }
     if (value.object !== "response") return;
     list(value.output).forEach((item, i) => {
       list(item.content).forEach((part) => this.#say(part.text));
       list(item.summary).forEach((part) => this.#think(part.text));
-      if (item.type === "function_call") this.#tool(i, item.name, item.arguments);
+      if (item.type === "function_call") this.#tool(i, item.name, item.arguments, item.call_id);
     });
   }
 
   #messages(value) {
     const block = value.content_block;
-    if (value.type === "content_block_start" && block?.type === "tool_use") this.#tool(value.index, block.name, "");
+    if (value.type === "content_block_start" && block?.type === "tool_use") this.#tool(value.index, block.name, "", block.id);
     if (value.type === "content_block_delta") {
       this.#say(value.delta?.text);
       this.#think(value.delta?.thinking);
@@ -76,7 +78,7 @@ export class Answer {
     list(value.content).forEach((part, i) => {
       this.#say(part.text);
       this.#think(part.thinking);
-      if (part.type === "tool_use") this.#tool(i, part.name, part.input);
+      if (part.type === "tool_use") this.#tool(i, part.name, part.input, part.id);
     });
   }
 
@@ -84,7 +86,7 @@ export class Answer {
     for (const candidate of list(value.candidates)) {
       for (const part of list(candidate.content?.parts)) {
         if (part.thought) this.#think(part.text); else this.#say(part.text);
-        if (part.functionCall) this.#tool(this.tools.size, part.functionCall.name, part.functionCall.args);
+        if (part.functionCall) this.#tool(this.tools.size, part.functionCall.name, part.functionCall.args, part.functionCall.id, part.thoughtSignature);
       }
     }
   }
@@ -94,7 +96,7 @@ export class Answer {
     const part = (is, where) => {
       this.#say(is.text?.text);
       this.#think(is.thinking?.text);
-      if (is.toolCall) this.#tool(where, is.toolCall.name, is.toolCall.argumentsJson);
+      if (is.toolCall) this.#tool(where, is.toolCall.name, is.toolCall.argumentsJson, is.toolCall.id);
     };
     if (value.partStarted?.part) part(value.partStarted.part, at(value.partStarted));
     const delta = value.partDelta;

@@ -1,6 +1,7 @@
 // The playground: sends a body to the gateway of this process, once for each model, and shows what comes: raw,
 // and as text, tool calls and images. Everything that comes is text; nothing here makes HTML of it.
 import { Answer } from "./answer.js";
+import { chat, element } from "./chat.js";
 
 const mostPieces = 400;
 const mostShown = 4096;
@@ -22,28 +23,34 @@ export function play(form) {
   curl();
 
   stop.addEventListener("click", () => ending?.abort());
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  // submit sends the body to each model. show gets the first model's answer as it comes; submit returns that answer, or null.
+  const submit = async (show) => {
     const list = models();
     if (list.length > Number(form.dataset.most)) {
       state.textContent = `${list.length} models are more than ${form.dataset.most}.`;
-      return;
+      return null;
     }
     ending = new AbortController();
     send.disabled = true;
     stop.disabled = false;
     state.textContent = "Sending";
     answers.replaceChildren();
-    await Promise.all(list.map((model) => run(form, model, answers, ending.signal)));
+    const [first] = await Promise.all(list.map((model, i) => run(form, model, answers, ending.signal, i === 0 ? show : undefined)));
     send.disabled = false;
     stop.disabled = true;
     state.textContent = ending.signal.aborted ? "Stopped" : "Done";
+    return first;
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
   });
+  chat(form, submit);
 }
 
-// run sends one request, and fills a card of its own.
-async function run(form, model, answers, signal) {
-  const card = new Card(answers, model || "the body’s model");
+// run sends one request, and fills a card of its own. It returns the answer, or null where there is none.
+async function run(form, model, answers, signal, show) {
+  const card = new Card(answers, model || "the body’s model", show);
   const fields = new FormData(form);
   fields.set("model", model);
   try {
@@ -51,7 +58,7 @@ async function run(form, model, answers, signal) {
     if (!response.ok) {
       const said = (response.headers.get("Content-Type") ?? "").startsWith("text/plain") ? await response.text() : `The console answers ${response.status}. Sign in again, or look at its log.`;
       card.fail(said);
-      return;
+      return null;
     }
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
@@ -65,15 +72,18 @@ async function run(form, model, answers, signal) {
   } catch (error) {
     card.fail(signal.aborted ? "Stopped." : `The connection to the console has failed: ${error.message}`);
   }
+  return card.failed ? null : card.answer;
 }
 
 // Card is what one request shows.
 class Card {
-  #answer = new Answer();
+  answer = new Answer();
+  failed = false;
   #pieces = 0;
   #left = 0;
 
-  constructor(answers, title) {
+  constructor(answers, title, show) {
+    this.show = show;
     this.root = element(answers, "section", "card answer");
     element(this.root, "h2", "", title);
     this.state = element(this.root, "p", "row");
@@ -100,6 +110,7 @@ class Card {
       case "head":
         this.badge.textContent = event.text.split("\n")[0];
         this.badge.className = event.failed ? "badge failed" : "badge";
+        this.failed = Boolean(event.failed);
         this.head.textContent = event.text;
         break;
       case "piece": this.#piece(event); break;
@@ -109,13 +120,14 @@ class Card {
   }
 
   fail(text) {
+    this.failed = true;
     this.badge.className = "badge failed";
     if (this.badge.textContent === "waiting") this.badge.textContent = "failed";
     element(this.root, "p", "notice bad", text).setAttribute("role", "alert");
   }
 
   #piece(event) {
-    this.#answer.take(event.text);
+    this.answer.take(event.text);
     this.#pieces++;
     if (this.#pieces > mostPieces) {
       this.#left++;
@@ -130,15 +142,16 @@ class Card {
   }
 
   #show() {
-    this.text.textContent = this.#answer.text;
-    this.thinking.textContent = this.#answer.thinking;
+    this.show?.(this.answer);
+    this.text.textContent = this.answer.text;
+    this.thinking.textContent = this.answer.thinking;
     this.tools.replaceChildren();
-    for (const { name, args } of this.#answer.tools.values()) {
+    for (const { name, args } of this.answer.tools.values()) {
       const call = element(this.tools, "pre", "tool");
       call.tabIndex = 0;
       call.textContent = `${name}(${indented(args)})`;
     }
-    for (const url of [...this.#answer.images].slice(this.images.children.length)) {
+    for (const url of [...this.answer.images].slice(this.images.children.length)) {
       const image = element(this.images, "img", "");
       image.alt = "an image of the answer";
       image.src = url;
@@ -146,8 +159,8 @@ class Card {
   }
 
   #end(event) {
-    for (const [name, value] of event.facts ?? []) {
-      if (!value || value === "–" || value === "0") continue;
+    this.answer.facts = (event.facts ?? []).filter(([, value]) => value && value !== "–" && value !== "0");
+    for (const [name, value] of this.answer.facts) {
       const fact = element(this.facts, "div", "");
       element(fact, "dt", "", name);
       element(fact, "dd", "", value);
@@ -160,14 +173,6 @@ class Card {
     }
     this.root.dataset.ended = "1";
   }
-}
-
-function element(parent, name, classes, text) {
-  const made = document.createElement(name);
-  if (classes) made.className = classes;
-  if (text !== undefined) made.textContent = text;
-  parent.append(made);
-  return made;
 }
 
 function indented(text) {

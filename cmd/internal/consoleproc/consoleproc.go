@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/genway/genway/console/openid"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/net/netutil"
 )
 
@@ -38,6 +40,20 @@ const DefaultAddress = "127.0.0.1:8088"
 // Flags are the console's flags but its address, whose default depends on the command.
 type Flags struct {
 	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names of the console that are accepted besides localhost and IP addresses. Others are refused."`
+	ConsoleAPI   string   `name:"console-api" env:"GENWAY_CONSOLE_API" placeholder:"URL" help:"Where callers reach the JSON API, for the snippets of the console. The playground of genway-core sends requests there."`
+}
+
+// Validate refuses what is no address of an API.
+func (f *Flags) Validate() error {
+	if f.ConsoleAPI == "" {
+		return nil
+	}
+	at, err := url.Parse(f.ConsoleAPI)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
+		return errors.New("--console-api (GENWAY_CONSOLE_API): expected a URL such as https://api.example.com")
+	}
+	f.ConsoleAPI = strings.TrimRight(f.ConsoleAPI, "/")
+	return nil
 }
 
 // Listener is the console's; nil for none.
@@ -106,13 +122,14 @@ const (
 	endTimeout = 5 * time.Second
 )
 
-// Serve serves a console on the listener until ctx ends, beside the core that makes sessions for
+// ServeConsole serves a console on the listener until ctx ends, beside the core that makes sessions for
 // whom its identity provider vouches for. A nil listener serves nothing.
-func Serve(ctx context.Context, l *Listener, core Core, config console.Config) error {
+func (f *Flags) ServeConsole(ctx context.Context, l *Listener, core Core, config console.Config) error {
 	if l == nil {
 		return nil
 	}
-	config.OpenID = NewSignIn(core.OIDC).Provider
+	config.Hosts, config.API = f.ConsoleHosts, f.ConsoleAPI
+	config.OpenID, config.Models = NewSignIn(core.OIDC).Provider, core.Models
 	config.StartSession = func(ctx context.Context, who openid.Identity) (string, error) {
 		return core.StartSession(ctx, keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly, ReadCaptures: who.ReadCaptures})
 	}
@@ -156,6 +173,8 @@ type Core interface {
 	// StartSession makes a session of the subject whom the identity provider vouches for, and returns its
 	// key.
 	StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error)
+	// Models are those to try in each protocol.
+	Models() map[genwayv1.Protocol]string
 }
 
 // SignIn is the identity provider of a configuration, which is kept over changes of others of

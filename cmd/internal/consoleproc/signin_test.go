@@ -32,3 +32,16 @@ func TestCallbackPath(t *testing.T) {
 		t.Errorf("%s, %s", config.CallbackPath, console.CallbackPath)
 	}
 }
+
+func TestFlags(t *testing.T) {
+	for given, want := range map[string]string{"": "", "https://api.example.com/": "https://api.example.com", "http://10.0.0.1:8080/genway": "http://10.0.0.1:8080/genway"} {
+		if f := (consoleproc.Flags{ConsoleAPI: given}); f.Validate() != nil || f.ConsoleAPI != want {
+			t.Errorf("%q is %q", given, f.ConsoleAPI)
+		}
+	}
+	for _, given := range []string{"api.example.com", "ftp://a", "https://", "https://user:secret@a", "https://a?b", "https://a#b", "http://a:b", "\x00"} {
+		if f := (consoleproc.Flags{ConsoleAPI: given}); f.Validate() == nil {
+			t.Errorf("%q is an address", given)
+		}
+	}
+}

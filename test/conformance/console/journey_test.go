@@ -1,8 +1,13 @@
 package console_test
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,6 +120,7 @@ func playground(b *browser) {
 		b.click("#run", ended(1)+" && "+p.shown+" && "+there(`section.answer a[href^="/requests/"]`))
 	}
 	toolByForm(b)
+	chats(b)
 	b.click("input[name=model]", "")
 	b.keys("sandbox-text, sandbox-other", `document.querySelector("#as-curl").textContent.includes("sandbox-text")`)
 	b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 2 && `+there("section.answer .badge.failed"))
@@ -211,4 +217,41 @@ func (b *browser) tab(selector string) {
 		}
 	}
 	b.t.Fatalf("%d presses of Tab do not lead to %s", maxTabs, selector)
+}
+
+// chats is a conversation of two turns in each protocol of text, one whose tool is called, and a picture that is drawn.
+func chats(b *browser) {
+	b.t.Helper()
+	turns := func(n int) string {
+		return `document.querySelectorAll("#turns .turn.model .hint").length === ` + strconv.Itoa(n)
+	}
+	say := func(text, shown string) {
+		b.t.Helper()
+		b.click("#say", "")
+		b.keys(text, `document.querySelector("#say").value === "`+text+`"`)
+		b.click("#say-send", shown)
+	}
+	picture := filepath.Join(b.t.TempDir(), "picture.png")
+	var drawn bytes.Buffer
+	if err := png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(picture, drawn.Bytes(), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, protocol := range []string{"chat_completions", "responses", "messages", "generate_content", "grpc"} {
+		b.do("open "+protocol, chromedp.Evaluate(`location.assign("/playground?protocol=`+protocol+`&example=tools")`, nil))
+		b.until(protocol+" is open", `location.search.includes("protocol=`+protocol+`&") && `+there("#as-curl"))
+		say("Paris weather", `document.querySelectorAll("#turns .turn.model input").length === 1 && `+turns(1))
+		b.click("#turns input", "")
+		b.keys("sunny", `document.querySelector("#turns input").value === "sunny"`)
+		b.click("#turns button", turns(2))
+		b.do("choose a picture", chromedp.SetUploadFiles("#picture", []string{picture}, chromedp.ByQuery))
+		say("Thanks", turns(3)+` && document.querySelector("#turns .turn img").naturalWidth === 4 && document.querySelector("textarea[name=body]").value.includes("image") && !document.querySelector("section.answer .badge.failed") && document.querySelector("textarea[name=body]").value.includes("sunny")`)
+	}
+	b.do("open images", chromedp.Evaluate(`location.assign("/playground?protocol=images")`, nil))
+	b.until("images are open", `location.search === "?protocol=images" && `+there("#as-curl"))
+	say("A blue circle", `document.querySelector("#turns .turn.model img")?.naturalWidth === 256`)
+	b.do("back to a text", chromedp.Evaluate(`location.assign("/playground")`, nil))
+	b.until("a text is open", `location.search === "" && `+there("#as-curl"))
 }

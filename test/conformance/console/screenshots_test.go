@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -112,7 +113,11 @@ func all(b *browser, s started) {
 				case "xray":
 					b.click(`form[action="/xray"] button`, there("tr.kept, tr.mapped"))
 				case "playground":
-					b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 1`)
+					for n, text := range []string{"What is a gateway?", "And in one word?"} {
+						b.click("#say", "")
+						b.keys(text, there("#say"))
+						b.click("#say-send", `document.querySelectorAll("#turns .hint").length === `+strconv.Itoa(n+1))
+					}
 				}
 				var picture []byte
 				b.do("take a picture", chromedp.FullScreenshot(&picture, 100))
