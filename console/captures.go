@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,8 @@ import (
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -107,11 +111,11 @@ func (c *call) captureRoute(number string, rule *adminv1.CaptureRule) (lines str
 		return "", err
 	}
 	text, line, err := withCapture(file.GetYaml(), number, rule)
+	if line != "" && !file.GetWritable() {
+		return line, nil
+	}
 	if err != nil {
 		return "", err
-	}
-	if !file.GetWritable() {
-		return line, nil
 	}
 	_, err = c.admin.WriteConfiguration(c.ctx, &adminv1.WriteConfigurationRequest{Yaml: text, FileHash: file.GetFileHash()})
 	return "", err
@@ -431,15 +435,117 @@ func withCapture(text, number string, rule *adminv1.CaptureRule) (whole, line st
 		route = append(route, added)
 	}
 	member(body, "routes").([]any)[n] = route //nolint:forcetypeassert // routesIn has found a list
-	made, err := yaml.Marshal(body)
+	line = captureMember
+	if rule != nil {
+		shown, err := yaml.MarshalWithOptions(yaml.MapSlice{added}, yaml.Flow(true))
+		if err != nil {
+			return "", "", err
+		}
+		line = strings.Trim(strings.TrimSpace(string(shown)), "{}") + "}"
+	}
+	whole, ok := withoutMember(text, n)
+	if rule != nil && ok {
+		whole, ok = withMember(whole, n, line)
+	}
+	if want, err := yaml.Marshal(body); err != nil || !ok || !sameYAML(whole, string(want)) {
+		return "", line, &pageError{http.StatusConflict, "This page cannot change the route as it is written in the file. Change it by hand, or on the page Configuration: " + line}
+	}
+	return whole, line, nil
+}
+
+// sameYAML reports whether two texts say the same.
+func sameYAML(a, b string) bool {
+	var one, other any
+	return yaml.Unmarshal([]byte(a), &one) == nil && yaml.Unmarshal([]byte(b), &other) == nil && reflect.DeepEqual(one, other)
+}
+
+// routeNode returns where a route is in a text; nil where it is no mapping of at least two members.
+func routeNode(text string, number int) *ast.MappingNode {
+	file, err := parser.ParseBytes([]byte(text), 0)
+	if err != nil || len(file.Docs) != 1 {
+		return nil
+	}
+	path, err := yaml.PathString("$.routes[" + strconv.Itoa(number) + "]")
 	if err != nil {
-		return "", "", err
+		return nil
 	}
-	if rule == nil {
-		return string(made), captureMember, nil
+	node, err := path.FilterNode(file.Docs[0].Body)
+	if err != nil {
+		return nil
 	}
-	shown, err := yaml.MarshalWithOptions(yaml.MapSlice{added}, yaml.Flow(true))
-	return string(made), strings.Trim(strings.TrimSpace(string(shown)), "{}") + "}", err
+	route, ok := node.(*ast.MappingNode)
+	if !ok || len(route.Values) < 2 {
+		return nil
+	}
+	return route
+}
+
+// withMember returns a text in which a route has one member more, as a line of its own before its second member, or within the
+// braces of a route that has them. false says that it is not known where.
+func withMember(text string, number int, line string) (string, bool) {
+	route := routeNode(text, number)
+	if route == nil {
+		return "", false
+	}
+	at, lines := route.Values[1].Key.GetToken().Position, strings.SplitAfter(text, "\n")
+	if !route.IsFlowStyle {
+		lines[at.Line-1] = strings.Repeat(" ", at.Column-1) + line + "\n" + lines[at.Line-1]
+		return strings.Join(lines, ""), true
+	}
+	before, after, ok := cutAt(lines[at.Line-1], at.Column-1)
+	lines[at.Line-1] = before + line + ", " + after
+	return strings.Join(lines, ""), ok
+}
+
+// withoutMember returns a text in which a route has no rule. false says that it is not known where the rule ends.
+func withoutMember(text string, number int) (string, bool) {
+	route := routeNode(text, number)
+	if route == nil {
+		return "", false
+	}
+	i := slices.IndexFunc(route.Values, func(v *ast.MappingValueNode) bool { return v.Key.GetToken().Value == captureMember })
+	if i < 0 {
+		return text, true
+	}
+	rule, ok := route.Values[i].Value.(*ast.MappingNode)
+	if !ok {
+		return "", false
+	}
+	at, lines := route.Values[i].Key.GetToken().Position, strings.SplitAfter(text, "\n")
+	if route.IsFlowStyle {
+		before, rest, ok := cutAt(lines[at.Line-1], at.Column-1)
+		if !ok || !rule.IsFlowStyle || rule.End.Position.Line != at.Line {
+			return "", false
+		}
+		_, after, ok := cutAt(rest, rule.End.Position.Column-at.Column+1)
+		if trimmed, more := strings.CutPrefix(strings.TrimLeft(after, " "), ","); more {
+			after = strings.TrimLeft(trimmed, " ")
+		} else {
+			before = strings.TrimRight(strings.TrimRight(before, " "), ",")
+		}
+		lines[at.Line-1] = before + after
+		return strings.Join(lines, ""), ok
+	}
+	end := at.Line // the lines of the rule are those that are further in
+	if rule.IsFlowStyle {
+		end = rule.End.Position.Line
+	}
+	for !rule.IsFlowStyle && end < len(lines) && strings.TrimSpace(lines[end]) != "" && len(lines[end])-len(strings.TrimLeft(lines[end], " ")) >= at.Column {
+		end++
+	}
+	if strings.TrimSpace(lines[at.Line-1][:min(at.Column-1, len(lines[at.Line-1]))]) != "" { // after the dash of the route
+		return "", false
+	}
+	return strings.Join(slices.Delete(lines, at.Line-1, end), ""), true
+}
+
+// cutAt cuts a line before its character of a number.
+func cutAt(line string, at int) (before, after string, ok bool) {
+	characters := []rune(line)
+	if at < 0 || at > len(characters) {
+		return "", "", false
+	}
+	return string(characters[:at]), string(characters[at:]), true
 }
 
 // ruleMembers is a rule as the file has it.

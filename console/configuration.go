@@ -35,10 +35,10 @@ type configurationMember struct {
 	From string
 }
 
-// sourced puts members into words.
+// sourced puts members into words, without those that are at their defaults.
 func sourced(members []*adminv1.ConfigurationMember) (flags, file []configurationMember) {
 	for _, m := range members {
-		row := configurationMember{m, "default"}
+		row := configurationMember{ConfigurationMember: m}
 		switch m.GetSource() {
 		case adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FLAG:
 			row.From = "flag"
@@ -52,6 +52,7 @@ func sourced(members []*adminv1.ConfigurationMember) (flags, file []configuratio
 			}
 			row.From = strings.Join(parts, ", ")
 		default:
+			continue
 		}
 		if by := m.GetOverriddenBy(); by != "" {
 			row.From += "; not in force, since " + by + " is given"

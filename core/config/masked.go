@@ -1,19 +1,25 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 )
 
 // masked replaces a value that may be a secret.
@@ -28,8 +34,8 @@ var secrets = map[string]bool{
 // reference is a value that the environment has.
 var reference = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\})+$`)
 
-// Masked returns a file without its comments, in which each value that may be a secret is
-// replaced. References to the environment stay as they are.
+// Masked returns a file in which each value that may be a secret is replaced, and so is each comment that may have one.
+// References to the environment stay as they are.
 func Masked(file string) ([]byte, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -42,18 +48,162 @@ func Masked(file string) ([]byte, error) {
 	return shown, nil
 }
 
-// MaskedText is Masked of a file's text.
+// MaskedText is Masked of a file's text. A text whose values cannot be replaced where they are, as blocks and aliases of secrets, is
+// written anew, without comments.
 func MaskedText(text []byte) ([]byte, error) {
 	body, err := strict.Value("", text)
 	mapping, is := body.(yaml.MapSlice)
 	if err != nil || !is && body != nil {
 		return nil, errors.New("is no YAML") // the error would show the text
 	}
-	shown, err := yaml.Marshal(mask(mapping, false))
+	want := mask(mapping, false)
+	if shown, ok := maskedInPlace(text, want); ok {
+		return shown, nil
+	}
+	shown, err := yaml.Marshal(want)
 	if err != nil {
 		return nil, errors.New("cannot be shown")
 	}
-	return shown, nil
+	_, found, err := secretsIn(text)
+	for _, value := range valuesOf(found) {
+		if repeats(string(shown), value) {
+			shown = bytes.ReplaceAll(shown, []byte(value), []byte(masked))
+		}
+	}
+	return shown, err
+}
+
+// piece is a part of a text, from one byte to before another.
+type piece struct{ from, to int }
+
+// maskedInPlace returns the text with masks for values and comments; false where the values would not be those that are wanted.
+func maskedInPlace(text []byte, want any) ([]byte, bool) {
+	source, found, err := secretsIn(text)
+	if err != nil {
+		return nil, false
+	}
+	text = source.text
+	values, edits := valuesOf(found), map[piece]string{}
+	for _, t := range found {
+		p, ok := source.scalar(t)
+		if !ok {
+			return nil, false
+		}
+		edits[p] = masked
+	}
+	for i, p := range source.comments(values) {
+		edits[p] = fmt.Sprintf("# (masked comment %d)", i+1)
+	}
+	var out []byte
+	at := 0
+	for _, p := range slices.SortedFunc(maps.Keys(edits), func(a, b piece) int { return a.from - b.from }) {
+		if p.from < at {
+			return nil, false
+		}
+		out = append(append(out, text[at:p.from]...), edits[p]...)
+		at = p.to
+	}
+	out = append(out, text[at:]...)
+	got, err := ordered(out)
+	if err != nil || want == nil || !reflect.DeepEqual(got, want) || len(written.FindAllIndex(out, -1)) != len(values) {
+		return nil, false
+	}
+	return out, !slices.ContainsFunc(values, func(value string) bool { return repeats(string(out), value) })
+}
+
+// repeats reports whether a text has a secret, too.
+func repeats(text, secret string) bool {
+	return len(secret) >= minRepeated && secret != masked && strings.Contains(text, secret)
+}
+
+// secretsIn returns the tokens of the values that are masked in a text, those of an alias again for each use, and the text with lines that
+// end in LF alone.
+func secretsIn(text []byte) (s *source, found []*token.Token, err error) {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // which the lexer may count as two lines
+	node, err := strict.Parse("", text)
+	if err != nil {
+		return s, nil, errors.New("it is no YAML")
+	}
+	w := memberWalk{anchors: map[string]ast.Node{}, onMasked: func(t *token.Token) { found = append(found, t) }}
+	w.walk("", node, false)
+	return newSource(text), found, nil
+}
+
+func valuesOf(found []*token.Token) (values []string) {
+	for _, t := range found {
+		values = append(values, t.Value)
+	}
+	return values
+}
+
+// minRepeated is the least length of a secret that is looked for elsewhere in the text, in bytes.
+const minRepeated = 6
+
+// source is a text by its lines.
+type source struct {
+	text   []byte
+	begins []int // of lines
+	// line, column and last are of the token that was looked for last: the next is mostly further on in its line.
+	line, column, last int
+}
+
+func newSource(text []byte) *source {
+	s := &source{text: text, begins: []int{0}, line: -1}
+	for i, c := range text {
+		if c == '\n' {
+			s.begins = append(s.begins, i+1)
+		}
+	}
+	if bytes.HasPrefix(text, []byte("\ufeff")) { // columns are counted after it
+		s.begins[0] = len("\ufeff")
+	}
+	return s
+}
+
+// at returns where a token begins.
+func (s *source) at(t *token.Token) (int, bool) {
+	line, column := t.Position.Line-1, t.Position.Column-1
+	if line < 0 || line >= len(s.begins) || column < 0 {
+		return 0, false
+	}
+	if line != s.line || column < s.column {
+		s.line, s.column, s.last = line, 0, s.begins[line]
+	}
+	for ; s.column < column && s.last < len(s.text); s.column++ {
+		_, size := utf8.DecodeRune(s.text[s.last:])
+		s.last += size
+	}
+	return s.last, true
+}
+
+// scalar returns where a scalar is written, quotes included; false for a block.
+func (s *source) scalar(t *token.Token) (piece, bool) {
+	at, ok := s.at(t)
+	is := strings.TrimSpace(t.Origin)
+	return piece{at, at + len(is)}, ok && is != "" && bytes.HasPrefix(s.text[at:], []byte(is))
+}
+
+// secretComment is a comment that may have a secret: a value of a key that is named like one, a vendor's key, an address with a password.
+var secretComment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(key|secret|token|passw(or)?d|authorization|bearer)[a-z_-]*["']?\s*[:= ]\s*["']?[^\s"'$]{6,}|\b(sk|gwk|pk|rk|gsk|xai|hf)[-_]\w{6,}|\bAIza\w|\bAKIA\w|://[^/\s]*@`)
+})
+
+// comments returns the comments that may have a secret, in their order: those that repeat one of the values, and those that look like it.
+func (s *source) comments(values []string) (list []piece) {
+	for _, t := range lexer.Tokenize(string(bytes.TrimPrefix(s.text, []byte("\ufeff")))) {
+		if t.Type != token.CommentType {
+			continue
+		}
+		at, ok := s.at(t)
+		is := strings.TrimRight("#"+t.Value, "\r\n")
+		if !ok || !bytes.HasPrefix(s.text[at:], []byte(is)) {
+			continue
+		}
+		if secretComment().MatchString(t.Value) || slices.ContainsFunc(values, func(value string) bool { return repeats(t.Value, value) }) {
+			list = append(list, piece{at, at + len(is)})
+		}
+	}
+	return list
 }
 
 // mask masks what is below a key that may be a secret, and addresses with more than an address
@@ -91,7 +241,7 @@ var errUnmask = errors.New("a value is " + masked + " where the file has none at
 var written = regexp.MustCompile(`"\(masked\)"|'\(masked\)'|\(masked\)`)
 
 // Unmask undoes Masked: it returns a text in which each masked value is what a file's text has at the
-// same place, on the same line. secrets are those values, as they are written. Both texts must be
+// same place, on the same line, and each masked comment is the file's of that number. secrets are those values, as they are written. Both texts must be
 // YAML; neither is shown in an error.
 func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
 	shown, err := ordered(text)
@@ -104,6 +254,9 @@ func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
 	}
 	filled, values, err := unmask(shown, actual)
 	if err != nil {
+		return nil, nil, err
+	}
+	if text, err = unmaskComments(text, file); err != nil {
 		return nil, nil, err
 	}
 	// The values are in the order of the text. Where it has more, as in a comment, it is not known which
@@ -121,6 +274,29 @@ func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
 		return nil, nil, errors.New("the masked values do not fit where they are; write them out, or as ${NAME}")
 	}
 	return whole, secrets, nil
+}
+
+// maskedComment is how a masked comment is written.
+var maskedComment = regexp.MustCompile(`# \(masked comment (\d+)\)`)
+
+// unmaskComments puts the comments of a file in place of those that are masked.
+func unmaskComments(text, file []byte) (whole []byte, err error) {
+	if !maskedComment.Match(text) {
+		return text, nil
+	}
+	source, found, err := secretsIn(file)
+	if err != nil {
+		return nil, err
+	}
+	comments := source.comments(valuesOf(found))
+	return maskedComment.ReplaceAllFunc(text, func(found []byte) []byte {
+		n, wrong := strconv.Atoi(string(maskedComment.FindSubmatch(found)[1]))
+		if wrong != nil || n < 1 || n > len(comments) {
+			err = fmt.Errorf("the file has no comment %q; write it out", found)
+			return found
+		}
+		return source.text[comments[n-1].from:comments[n-1].to]
+	}), err
 }
 
 // ordered reads YAML with its members in their order.
@@ -229,6 +405,8 @@ const maxMembers = 5000
 type memberWalk struct {
 	anchors map[string]ast.Node
 	members []Member
+	// onMasked gets the token of each value that is masked; nil for nobody.
+	onMasked func(*token.Token)
 }
 
 func (w *memberWalk) walk(path string, node ast.Node, secret bool) {
@@ -292,7 +470,9 @@ func (w *memberWalk) leaf(path string, node ast.Node, value string, secret bool)
 		}
 	}
 	if value != "" {
-		m.Value = fmt.Sprint(mask(value, secret))
+		if m.Value = fmt.Sprint(mask(value, secret)); m.Value == masked && w.onMasked != nil {
+			w.onMasked(node.GetToken())
+		}
 	}
 	w.members = append(w.members, m)
 }

@@ -39,7 +39,7 @@ func ofTheConfiguration(b *browser, _ started) {
 	b.do("restore the policy", page.SetBypassCSP(false))
 	b.click(`button[value=write]`, `document.body.innerText.includes("The file was written") && document.body.innerText.includes("sandbox-*") && !document.body.innerText.includes("canary")`)
 	now, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(now), "canary") || !strings.Contains(string(now), "sandbox-*") {
+	if err != nil || string(now) != strings.NewReplacer("canary", `"canary"`, `model: "*"`, "model: sandbox-*").Replace(text) {
 		t.Errorf("%v: %s", err, now)
 	}
 	b.click(`header a[href="/audit"]`, `document.body.innerText.includes("configuration.write")`)
