@@ -15,14 +15,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Request is Unframed, Unplaced, Loaded, Tools, Validated and History.
+// Request is Unframed, Unplaced, Drawn, Loaded, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	if err := checkCompaction(req, protocol); err != nil {
 		return nil, err
 	}
 	req = Unframed(req, protocol)
 	Unplaced(req, protocol, losses)
-	req, err := Tools(Loaded(req, protocol), protocol, losses)
+	req, err := Tools(Loaded(Drawn(req, protocol, losses), protocol), protocol, losses)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 func (Codec) AskToDraw(text *genwayv1.GenerateTextRequest, req *genwayv1.GenerateImageRequest, losses *codec.Losses) error {
 	w := member.NewWriter(256)
 	w.Begin()
-	w.Str("type", imageTool)
+	w.Str("type", fit.ImageTool)
 	if err := fit.ImageSettings(w, req, protocol, losses); err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func (Codec) AskToDraw(text *genwayv1.GenerateTextRequest, req *genwayv1.Generat
 		return err
 	}
 	text.User = req.GetUser()
-	text.Tools = []*genwayv1.Tool{hosted(tool, imageTool)}
-	text.ToolChoice = &genwayv1.ToolChoice{Native: native("tool_choice", []byte(`{"type":"`+imageTool+`"}`))}
+	text.Tools = []*genwayv1.Tool{hosted(tool, fit.ImageTool)}
+	text.ToolChoice = &genwayv1.ToolChoice{Native: native("tool_choice", []byte(`{"type":"`+fit.ImageTool+`"}`))}
 	return nil
 }
 

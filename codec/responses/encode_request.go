@@ -19,18 +19,18 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err := reserves(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
-	named := losses
-	if req.Compact {
-		named = nil // a compaction is no answer that settings could shape
-	}
-	if err := omitSettings(req.GenerateTextRequest, named); err != nil {
-		return nil, err
-	}
 	if err := refuseBackground(req.NativeFields); err != nil {
 		return nil, err
 	}
 	fitted, err := fit.Request(req.GenerateTextRequest, protocol, losses)
 	if err != nil {
+		return nil, err
+	}
+	named := losses
+	if req.Compact {
+		named = nil // a compaction is no answer that settings could shape
+	}
+	if err := omitSettings(fitted, named); err != nil {
 		return nil, err
 	}
 	if fitted != req.GenerateTextRequest {

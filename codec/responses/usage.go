@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -92,9 +93,9 @@ func withTools(u *genwayv1.Usage, response []byte) *genwayv1.Usage {
 		if t.WebSearch.NumRequests != 0 {
 			tools = append(tools, &genwayv1.ToolUsage{Tool: "web_search", Calls: t.WebSearch.NumRequests})
 		}
-		model := imageTool
+		model := fit.ImageTool
 		for _, tool := range b.Tools {
-			if tool.Type == imageTool {
+			if tool.Type == fit.ImageTool {
 				model = cmp.Or(tool.Model, model)
 			}
 		}
@@ -112,8 +113,6 @@ func withTools(u *genwayv1.Usage, response []byte) *genwayv1.Usage {
 	u.Models, u.Tools = append(u.Models, models...), append(u.Tools, tools...)
 	return u
 }
-
-const imageTool = "image_generation"
 
 // encodeUsage writes the usage member. The vendor's types require both details
 // objects, with zeros for what was not reported.

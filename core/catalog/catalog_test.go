@@ -133,6 +133,7 @@ func TestFit(t *testing.T) {
 
 // What the rows of models of today make of a request: at least one case for each rule.
 func TestFitToModels(t *testing.T) {
+	const imageDemanded = `{"tools":[{"hosted":{"protocol":"PROTOCOL_RESPONSES","type":"image_generation","json":"e30="}}],"toolChoice":{"mode":"MODE_REQUIRED"}}`
 	const chat, responses = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES
 	const messages, gemini = genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
 	for _, c := range []struct {
@@ -152,6 +153,9 @@ func TestFitToModels(t *testing.T) {
 			`{"sampling":{"temperature":0.2,"topP":0.9},"thinking":{"budgetTokens":8192}}`, `{"sampling":{},"thinking":{"budgetTokens":8192}}`, "sampling.temperature sampling.top_p", "",
 		},
 		{"sampling without thinking", "claude-haiku-4-5", messages, `{"sampling":{"temperature":0.2,"topK":4}}`, `{"sampling":{"temperature":0.2,"topK":4}}`, "", ""},
+		{"an image by the tool", "gpt-4.1", responses, `{"modalities":["text","image"]}`, `{"modalities":["text","image"]}`, "", ""},
+		{"an image of chat", "gpt-4.1", chat, `{"modalities":["text","image"]}`, "", "", "modalities"},
+		{"the image tool", "gemini-2.5-flash-image", gemini, imageDemanded, imageDemanded, "", ""},
 		{"one of two", "claude-haiku-4-5", messages, `{"sampling":{"temperature":0.2,"topP":0.9}}`, `{"sampling":{"temperature":0.2}}`, "sampling.top_p", ""},
 		{"one of two says nothing", "claude-haiku-4-5", messages, `{"sampling":{"temperature":1,"topP":0.9}}`, `{"sampling":{"topP":0.9}}`, "", ""},
 		{"one of two, the other", "claude-haiku-4-5", messages, `{"sampling":{"temperature":0.2,"topP":1}}`, `{"sampling":{"temperature":0.2}}`, "", ""},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -19,7 +20,7 @@ import (
 // would be another one is refused by name: tools, schemas and contents that the model does not
 // take. What is not known passes. req is not changed.
 func (r Row) Fit(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
-	if err := r.refuse(req); err != nil {
+	if err := r.refuse(fit.Drawn(req, protocol, nil)); err != nil {
 		return nil, nil, err
 	}
 	f := fitting{Change: codec.Change{Req: req}, row: &r, protocol: protocol}

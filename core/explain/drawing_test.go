@@ -52,3 +52,28 @@ func TestExplainDrawing(t *testing.T) {
 		}
 	}
 }
+
+// What asks for images in an answer of text arrives as what the upstream has for it.
+func TestDrawnInText(t *testing.T) {
+	const (
+		chat, responses      = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES
+		gemini, interactions = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_INTERACTIONS
+	)
+	for _, c := range []struct {
+		from, to            genwayv1.Protocol
+		body, path, arrives string
+	}{
+		{chat, responses, `{"model":"m","messages":[{"role":"user","content":"A fox"}],"modalities":["text","image"]}`, "modalities[1]", "tools[0].type"},
+		{gemini, responses, `{"contents":[{"parts":[{"text":"A fox"}]}],"tools":[{"functionDeclarations":[{"name":"f","description":"d"}]}],"generationConfig":{"responseModalities":["TEXT","IMAGE"]}}`, "generationConfig.responseModalities[1]", "tools[1].type"},
+		{responses, gemini, `{"model":"m","input":"A fox","tools":[{"type":"image_generation"}],"tool_choice":"required"}`, "tool_choice", "generationConfig.responseModalities[0]"},
+		{responses, interactions, `{"model":"m","input":"A fox","tools":[{"type":"image_generation"}],"tool_choice":{"type":"image_generation"}}`, "tool_choice.type", "response_modalities[0]"},
+	} {
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: c.from, UpstreamProtocol: c.to, Model: "m", Body: []byte(c.body)})
+		if err != nil || resp.GetRefusal() != nil {
+			t.Fatal(c.from, err, resp.GetRefusal())
+		}
+		if m := fates(resp.GetMembers())[c.path]; m.GetFate() != adminv1.Fate_FATE_MAPPED || !slices.Equal(m.GetArrives(), []string{c.arrives}) {
+			t.Errorf("%s to %s: %v of %v", c.from, c.to, m, resp.GetMembers())
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/override"
@@ -303,12 +304,30 @@ func (t *tracing) setting(n *node) bool {
 		n.why = saidByCall
 	case len(rows) > 0 && rows[0].row.Field == "count" && t.receiver.Codec != nil:
 		n.why = saidByCalls
+	case len(rows) > 0 && t.drawn(n, rows[0].row.Field):
 	case len(rows) > 0:
 		n.why = saidAnyway
 	default:
 		return false
 	}
 	return true
+}
+
+// drawn looks for what asks for images in an answer of text: the image tool of one protocol is a modality of the others.
+func (t *tracing) drawn(n *node, field string) bool {
+	isTool := func(n node) bool { return n.area == "tools" && string(n.value) == `"`+fit.ImageTool+`"` }
+	at := -1
+	switch {
+	case field == "modalities" && bytes.EqualFold(n.value, []byte(`"image"`)):
+		at = slices.IndexFunc(t.got, isTool)
+	case field == "tool_choice" && slices.ContainsFunc(t.sent, isTool):
+		modalities := memberOf(t.receiver, setting.Text("modalities"))
+		at = slices.IndexFunc(t.got, func(g node) bool { return g.leaf && modalities != "" && within(g.path, modalities) })
+	}
+	if at >= 0 {
+		t.claim(n, t.got[at].path)
+	}
+	return at >= 0
 }
 
 // isContract reports whether a protocol is the contract's.

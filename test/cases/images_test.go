@@ -16,6 +16,7 @@ func imageCases() []Case {
 		{"C20", "images asked for as events come as the upstream's own events, previews as soon as they are drawn and heartbeats between them; a cut or failed stream never looks complete, an upstream without streams gives its images as events", streamedImages},
 		{"C21", "images are drawn by upstreams that draw in answers of text, each by a call, in the actual size and with the sum of what they used; what such an upstream cannot carry is named, and an answer without an image is a native error that is paid", drawnInText},
 		{"C22", "images are edited: a form with all that it has and JSON by upstreams of images, the same by upstreams that draw in answers of text, whose answers are image_edit events in a stream; a mask that an upstream has no place for is refused by name", edits},
+		{"C23", "an image that a model draws in an answer of text is an image of the caller's protocol, whole and in a stream, with its share of the tokens; it is asked for as the upstream does, by modalities or the tool; callers without images are told that it is lost", drawnNatively},
 	}
 }
 
@@ -159,26 +160,6 @@ func drawnInText(t *testing.T) {
 				}
 			}
 			native(t, harness.Images, g.Post(harness.Images, model, `{"prompt":"a fox","response_format":"url"}`), 400)
-
-			// A caller of text gets the image in its own protocol's form.
-			for caller, at := range map[harness.Protocol]string{
-				harness.Chat: "choices[0].message.images[0].image_url.url", harness.Responses: "output[0].result", harness.GenerateContent: "candidates[0].content.parts[0].inlineData.data",
-			} {
-				u.Answer(fake.JSON(answers.whole))
-				if a := g.Post(caller, model, caller.Hello()); !strings.HasSuffix(a.JSON().At(at).Text(), twoByOne) {
-					t.Errorf("%s gets %s", caller, a.Body)
-				}
-				u.Answer(stream(answers.whole))
-				drew := 0
-				for _, f := range g.Stream(caller, model, caller.Hello()).Frames() {
-					if strings.Contains(f.Data, twoByOne) {
-						drew++
-					}
-				}
-				if drew == 0 {
-					t.Errorf("%s gets no image in a stream", caller)
-				}
-			}
 		})
 	}
 }
