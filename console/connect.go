@@ -81,13 +81,8 @@ func (c *call) showConnect(raw string) error {
 
 // connectTo is the model of the snippets.
 func (c *call) connectTo() string {
-	asked, protocol := strings.TrimSpace(c.r.FormValue("model")), plays[0].Protocol
-	for _, p := range slices.Backward(plays) {
-		if p.Group == c.r.FormValue("group") && !p.Draws() {
-			protocol = p.Protocol
-		}
-	}
-	return cmp.Or(asked, c.console.modelOf(protocol))
+	of := max(0, slices.IndexFunc(plays, func(p play) bool { return p.Group == c.r.FormValue("group") }))
+	return cmp.Or(strings.TrimSpace(c.r.FormValue("model")), c.console.modelOf(plays[of]))
 }
 
 // connectWithKey makes a key and shows the snippets with it.

@@ -112,19 +112,13 @@ func New(config Config) (*Console, error) {
 	return c, nil
 }
 
-// modelOf returns a model to try in a protocol; that of the sandbox where none is known.
-func (c *Console) modelOf(protocol string) string {
-	id, known := genwayv1.Protocol_value["PROTOCOL_"+strings.ToUpper(protocol)], map[genwayv1.Protocol]string{}
-	if strings.HasSuffix(protocol, "images") {
-		id = int32(genwayv1.Protocol_PROTOCOL_IMAGES)
-	}
+// modelOf returns a model to try; that of the examples where none is known.
+func (c *Console) modelOf(p play) string {
+	model := ""
 	if c.config.Models != nil {
-		known = c.config.Models()
+		model = c.config.Models()[protocolNamed(cmp.Or(p.Like, p.Protocol))]
 	}
-	if id == int32(genwayv1.Protocol_PROTOCOL_IMAGES) {
-		return cmp.Or(known[genwayv1.Protocol(id)], "sandbox-image")
-	}
-	return cmp.Or(known[genwayv1.Protocol(id)], "sandbox-text")
+	return cmp.Or(model, p.Draws, sandboxText)
 }
 
 // ServeHTTP answers a request.

@@ -31,20 +31,16 @@ type play struct {
 	Method string
 	// Headers are lines NAME: VALUE; {KEY} is replaced.
 	Headers []string
+	// Draws is the model of its examples, of one that asks for images: these have a prompt in place of a conversation.
+	Draws string
+	// Like is the protocol whose models it takes, if that is another one.
+	Like string
 	// Examples are bodies to begin with; the first has no name.
 	Examples []playExample
 }
 
-// Draws reports whether it asks for images, which have a prompt in place of a conversation.
-func (p play) Draws() bool { return strings.HasSuffix(p.Protocol, "images") }
-
-// model is the model of its examples.
-func (p play) model() string {
-	if p.Draws() {
-		return "sandbox-image"
-	}
-	return "sandbox-text"
-}
+// sandboxText is the model of the examples of texts.
+const sandboxText = "sandbox-text"
 
 type playExample struct{ Name, Body string }
 
@@ -62,7 +58,7 @@ func parsePlays(text string) []play {
 				p.Headers = append(p.Headers, value)
 				continue
 			}
-			*map[string]*string{"title": &p.Title, "group": &p.Group, "path": &p.Path, "stream": &p.Stream, "method": &p.Method}[name] = value
+			*map[string]*string{"title": &p.Title, "group": &p.Group, "path": &p.Path, "stream": &p.Stream, "method": &p.Method, "draws": &p.Draws, "like": &p.Like}[name] = value
 		}
 		for i, body := range strings.Split(bodies, "\n-- ") {
 			name := ""
@@ -148,13 +144,13 @@ func showPlayground(c *call) error {
 		}
 		p.Bodies = append(p.Bodies, choice{Link: "?" + url.Values{"protocol": {chosen.Protocol}, "example": {e.Name}}.Encode(), Title: cmp.Or(e.Name, "plain"), Current: e.Name == form.Get("example")})
 	}
-	switch model := c.console.modelOf(chosen.Protocol); {
+	switch model := c.console.modelOf(chosen); {
 	case again != "":
 		p.Body, p.Then, p.Unary = again, then, unary
 	case modelInPath(chosen.Protocol):
 		p.Model = cmp.Or(p.Model, model)
 	default:
-		p.Body = strings.ReplaceAll(p.Body, chosen.model(), model)
+		p.Body = strings.ReplaceAll(p.Body, cmp.Or(chosen.Draws, sandboxText), model)
 	}
 	routes, err := c.admin.ListRoutes(c.ctx, &adminv1.ListRoutesRequest{})
 	if err != nil {

@@ -626,8 +626,17 @@ type failureMix struct {
 	Upstream string
 	Failed   int64
 	Rows     []failureRow
+	// Refused are the requests that it refused for what the caller sent, in all and by kind. Failed is without them.
+	Refused     int64
+	RefusedRows []failureRow
 	// Bar draws the rows as parts of one bar.
 	Bar template.HTML
+}
+
+// callersKinds are the failures that the caller's request is to blame for.
+var callersKinds = []genwayv1.ErrorKind{
+	genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST, genwayv1.ErrorKind_ERROR_KIND_CONFLICT, genwayv1.ErrorKind_ERROR_KIND_TOO_LARGE,
+	genwayv1.ErrorKind_ERROR_KIND_UNPROCESSABLE, genwayv1.ErrorKind_ERROR_KIND_UNSUPPORTED_MEDIA_TYPE, genwayv1.ErrorKind_ERROR_KIND_CANCELLED,
 }
 
 type failureRow struct {
@@ -652,12 +661,21 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 				query.Set("without_kind", "1")
 			}
 			row := failureRow{Kind: cmp.Or(strings.ReplaceAll(kindName(f.GetKind()), "_", " "), "unknown"), Requests: f.GetRequests(), Link: "/requests?" + query.Encode()}
+			if slices.Contains(callersKinds, f.GetKind()) {
+				mix.Refused += row.Requests
+				mix.RefusedRows = append(mix.RefusedRows, row)
+				continue
+			}
 			mix.Failed += row.Requests
 			mix.Rows = append(mix.Rows, row)
 			parts.Labels, parts.Values = append(parts.Labels, row.Kind), append(parts.Values, row.Requests)
 			kinds = append(kinds, fmt.Sprintf("%s %s", row.Kind, count(row.Requests)))
 		}
+		if mix.Failed+mix.Refused == 0 {
+			continue
+		}
 		if mix.Failed == 0 {
+			mixes = append(mixes, mix)
 			continue
 		}
 		parts.Description = strings.Join(kinds, ", ")

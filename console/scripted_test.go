@@ -160,7 +160,7 @@ func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.Se
 }
 
 func (s *scripted) ListUpstreams(context.Context, *adminv1.ListUpstreamsRequest) (*adminv1.ListUpstreamsResponse, error) {
-	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Requests: 6}, {Kind: genwayv1.ErrorKind_ERROR_KIND_TIMEOUT, Requests: 1}, {Requests: 1}}}, {Name: "sandbox", Healthy: true}}}, nil
+	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED, Requests: 6}, {Kind: genwayv1.ErrorKind_ERROR_KIND_TIMEOUT, Requests: 1}, {Requests: 1}, {Kind: genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST, Requests: 9}}}, {Name: "sandbox", Healthy: true}}}, nil
 }
 
 func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, error) {

@@ -16,7 +16,7 @@ func TestFailuresByKind(t *testing.T) {
 	f.scripted.text = "u"
 	got := f.get(t, f.signIn(t, f.viewer), "/upstreams")
 	for _, text := range []string{
-		"u: 8 failed", ">rate limited: 6</title>", `<a href="/requests?kind=rate_limited&amp;outcome=failed&amp;upstream=u">rate limited</a></th><td class="n">6</td><td class="n">75.0 %</td>`, `<a href="/requests?outcome=failed&amp;upstream=u&amp;without_kind=1">unknown</a></th><td class="n">1</td><td class="n">12.5 %</td>`,
+		"u: 8 failed", ">rate limited: 6</title>", `<a href="/requests?kind=rate_limited&amp;outcome=failed&amp;upstream=u">rate limited</a></th><td class="n">6</td><td class="n">75.0 %</td>`, `<a href="/requests?outcome=failed&amp;upstream=u&amp;without_kind=1">unknown</a></th><td class="n">1</td><td class="n">12.5 %</td>`, `Refused for what the caller sent: <a href="/requests?kind=invalid_request&amp;outcome=failed&amp;upstream=u">invalid request</a> 9.`,
 	} {
 		if got.code != http.StatusOK || !strings.Contains(got.body, text) {
 			t.Errorf("%d: there is no %s in %s", got.code, text, got.body)

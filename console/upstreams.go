@@ -17,6 +17,8 @@ type upstreamRow struct {
 	*adminv1.Upstream
 	BreakerName string
 	Used        *adminv1.UsageRow // of the last two days
+	// Failed are those of Used that failed, without those that the upstream refused for what the caller sent.
+	Failed int64
 }
 
 type upstreamsPage struct {
@@ -148,7 +150,7 @@ func (c *call) listUpstreams(p *upstreamsPage) error {
 		of[r.GetValues()[0]] = r
 	}
 	for _, u := range list.GetUpstreams() {
-		row := upstreamRow{u, strings.ToLower(strings.TrimPrefix(u.GetBreaker().String(), "BREAKER_")), of[u.GetName()]}
+		row := upstreamRow{u, strings.ToLower(strings.TrimPrefix(u.GetBreaker().String(), "BREAKER_")), of[u.GetName()], of[u.GetName()].GetFailed()}
 		if row.BreakerName == "unspecified" {
 			row.BreakerName = ""
 		}
@@ -158,6 +160,13 @@ func (c *call) listUpstreams(p *upstreamsPage) error {
 		p.Upstreams = append(p.Upstreams, row)
 	}
 	p.Mixes, p.Since = mixesOf(list.GetUpstreams()), since
+	for _, mix := range p.Mixes {
+		for i := range p.Upstreams {
+			if row := &p.Upstreams[i]; row.GetName() == mix.Upstream {
+				row.Failed = max(0, row.Used.GetFailed()-mix.Refused)
+			}
+		}
+	}
 	if from := list.GetFailuresFrom(); from != nil {
 		p.From = from.AsTime()
 	}
