@@ -44,6 +44,9 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
+	// Resumed says that the stream is of a stored answer: its events pass through, and a failure is one of the stream, not of
+	// the answer.
+	Resumed bool
 	// Now returns the time at which an answer is completed that does not say so, for protocols that
 	// have a member for it. Default: the time at which the answer was created.
 	Now func() time.Time
@@ -131,6 +134,10 @@ type Storer interface {
 	EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error)
 	EncodeDeleted(resp *genwayv1.DeleteResponseResponse) ([]byte, error)
 	EncodeInputItems(resp *genwayv1.ListInputItemsResponse) ([]byte, error)
+	// Replay returns the events that the body of an answer which has ended adds up to: for one body always the same.
+	Replay(body []byte) ([]Frame, error)
+	// End returns the event of that number, which ends the stream of an answer with that body. The first event is 0.
+	End(body []byte, number int64) (Frame, error)
 }
 
 // TokenCounter is a codec whose protocol can count tokens.

@@ -199,6 +199,8 @@ type Sequence struct {
 	// Protocol is that of the caller's own body: events of no other may pass through, and none where
 	// it is unspecified.
 	Protocol genwayv1.Protocol
+	// Resumed says that the stream is of a stored answer (StreamResponse), of which no event may be left.
+	Resumed bool
 
 	started, passesThrough, completed bool
 	// first is the state of candidate 0: most streams have no other.
@@ -228,6 +230,10 @@ func (s *Sequence) Check(ev *genwayv1.StreamGenerateTextResponse) error {
 			return disorder("it starts twice")
 		}
 		s.started = true
+		if s.Resumed {
+			s.passesThrough = true
+			return nil
+		}
 		return s.within()
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
 		if err := s.within(); err != nil {

@@ -274,6 +274,13 @@ func (l *limited) rpcs() map[string]func(context.Context, ...grpc.CallOption) er
 			_, err := l.client.GetResponse(ctx, &genwayv1.GetResponseRequest{Id: "resp_1"}, o...)
 			return unlessNotStored(err)
 		},
+		"StreamResponse": func(ctx context.Context, o ...grpc.CallOption) error {
+			stream, err := l.client.StreamResponse(ctx, &genwayv1.StreamResponseRequest{Id: "resp_1"}, o...)
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return unlessNotStored(err)
+		},
 		"CancelResponse": func(ctx context.Context, o ...grpc.CallOption) error {
 			_, err := l.client.CancelResponse(ctx, &genwayv1.CancelResponseRequest{Id: "resp_1"}, o...)
 			return unlessNotStored(err)

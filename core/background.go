@@ -61,8 +61,11 @@ type runs struct {
 	running map[items.ResponseID]*run
 	keys    map[string]share // by the identifier of the key
 	bytes   int
-	closed  bool
-	wait    sync.WaitGroup
+	// followers are how many calls of a key follow responses.
+	followers map[string]int
+	closed    bool
+	draining  chan struct{} // closed with it
+	wait      sync.WaitGroup
 	// watched means that a goroutine, for which watching waits, looks for cancellations until stopped is closed.
 	watched  bool
 	watching sync.WaitGroup
@@ -78,6 +81,8 @@ type run struct {
 
 	bytes  int
 	cancel context.CancelCauseFunc
+	// feed has its events; nil if it is not streamed.
+	feed *feed
 }
 
 // begin takes a place for a run, which end gives back.
@@ -87,9 +92,7 @@ func (r *runs) begin(one *run) error {
 	of, most := r.keys[one.KeyID], r.service.config.Background
 	switch {
 	case r.closed:
-		f := fault.New(fault.Unavailable, fault.ReasonShuttingDown, "the server is shutting down; try again")
-		f.RetryAfter = time.Second
-		return f
+		return shuttingDown()
 	case of.count >= most:
 		return crowdedBackground("background: this key has %d responses that have not ended, which is the maximum; wait for one to end or cancel one", of.count)
 	case of.bytes+one.bytes > maxBackgroundBytes/2 || r.bytes+one.bytes > maxBackgroundBytes:
@@ -109,6 +112,12 @@ func (r *runs) begin(one *run) error {
 	return nil
 }
 
+func shuttingDown() error {
+	f := fault.New(fault.Unavailable, fault.ReasonShuttingDown, "the server is shutting down; try again")
+	f.RetryAfter = time.Second
+	return f
+}
+
 func crowdedBackground(format string, args ...any) error {
 	f := fault.New(fault.RateLimited, ReasonBackgroundLimit, format, args...)
 	f.Param, f.RetryAfter = "background", time.Second
@@ -126,6 +135,38 @@ func (r *runs) end(one *run) {
 		delete(r.keys, one.KeyID)
 	}
 	r.wait.Done()
+}
+
+// join takes a place for a call of a key that follows a response, which leave gives back.
+func (r *runs) join(keyID string) (leave func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.followers[keyID] >= maxFollowers {
+		f := fault.New(fault.RateLimited, ReasonFollowersLimit, "stream: this key follows %d responses at once, which is the maximum; end one of these calls", maxFollowers)
+		f.Param, f.RetryAfter = "stream", time.Second
+		return nil, f
+	}
+	if r.followers == nil {
+		r.followers = map[string]int{}
+	}
+	r.followers[keyID]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.followers[keyID]--; r.followers[keyID] == 0 {
+			delete(r.followers, keyID)
+		}
+	}, nil
+}
+
+// feed returns the events of a response that runs here; nil if it does not, or is not streamed.
+func (r *runs) feed(id items.ResponseID) *feed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one := r.running[id]; one != nil {
+		return one.feed
+	}
+	return nil
 }
 
 // has reports whether a response runs here.
@@ -183,7 +224,9 @@ func (s *Service) Drain(ctx context.Context) {
 	r := &s.runs
 	r.mu.Lock()
 	first := !r.closed
-	r.closed = true
+	if r.closed = true; first {
+		close(r.draining)
+	}
 	r.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
 		r.mu.Lock()
@@ -205,39 +248,72 @@ func isBackground(req *genwayv1.GenerateTextRequest) bool {
 	return req.GetWire() != nil && responses.Background(req)
 }
 
-// background begins the response to a request in the background, and returns it as it is then. Errors are those of the
-// request and of its admission.
-func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+// background begins the response to a request in the background, and returns it with its body as it is then. Errors are those of
+// the request and of its admission.
+func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest, streamed bool) (*backgroundCall, []byte, error) {
 	if err := s.takesBackground(by, req); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	id := items.ResponseID{KeyID: by.Caller.KeyID, ID: s.config.NewID(responses.PrefixStored)}
 	one := &run{ResponseID: id, bytes: len(req.GetWire().GetJson())}
+	if streamed {
+		one.feed = newFeed(s.config.Items, id, req.GetWire().GetProtocol())
+	}
 	lasting, cancel := context.WithCancelCause(arena.Without(context.WithoutCancel(ctx)))
 	one.cancel = cancel
 	if err := s.runs.begin(one); err != nil {
 		cancel(nil)
-		return nil, err
+		return nil, nil, err
 	}
 	b := &backgroundCall{run: one, record: by.Detached(), begun: make(chan []byte, 1), ended: make(chan error, 1)}
 	var err error
 	if b.conversation, err = s.detached(ctx, by, req); err != nil {
 		cancel(nil)
 		s.runs.end(one)
-		return nil, err
+		return nil, nil, err
 	}
+	b.conversation.background = b
 	go s.runBackground(lasting, b)
 	select {
 	case body := <-b.begun:
-		return queued(one.ID, b.conversation, body)
+		return b, body, nil
 	case err := <-b.ended:
 		select {
 		case body := <-b.begun: // it has begun and ended
-			return queued(one.ID, b.conversation, body)
+			return b, body, nil
 		default:
-			return nil, err
+			return nil, nil, err
 		}
 	}
+}
+
+// queueText begins a response, and returns it as queued.
+func (s *Service) queueText(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	b, body, err := s.background(ctx, by, req, false)
+	if err == nil {
+		body, err = responses.Queued(body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.GenerateTextResponse{
+		Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true,
+		Wire: bodyOf(body),
+	}, nil
+}
+
+// streamQueued begins a response, and sends its events for as long as the caller listens.
+func (s *Service) streamQueued(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest, send func(*genwayv1.StreamGenerateTextResponse) error) error {
+	leave, err := s.runs.join(by.Caller.KeyID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	b, _, err := s.background(ctx, by, req, true)
+	if err != nil {
+		return err
+	}
+	return (&follower{service: s, id: b.ResponseID, send: send}).follow(ctx, b.feed)
 }
 
 // takesBackground refuses a request whose response cannot be made in the background.
@@ -255,15 +331,6 @@ func (s *Service) takesBackground(by *call.Record, req *genwayv1.GenerateTextReq
 	return nil
 }
 
-// queued is what the caller gets at once.
-func queued(id string, c *conversation, body []byte) (*genwayv1.GenerateTextResponse, error) {
-	body, err := responses.Queued(body)
-	return &genwayv1.GenerateTextResponse{
-		Id: id, Model: c.asked.Head().GetModel(), CreateTime: c.created, Stored: true,
-		Wire: bodyOf(body),
-	}, err
-}
-
 // bodyOf is the body of a response for its callers.
 func bodyOf(body []byte) *genwayv1.WireMessage {
 	return &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: body}
@@ -273,6 +340,7 @@ func bodyOf(body []byte) *genwayv1.WireMessage {
 func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*conversation, error) {
 	own := codec.Shared(req)
 	own.Model, own.Wire = strings.Clone(req.GetModel()), codec.Shared(req.GetWire())
+	own.Wire.Extension = nil // its events are nobody's batches
 	asked, err := rewritten(own, append([]byte(nil), req.GetWire().GetJson()...))
 	if err != nil {
 		return nil, err
@@ -299,6 +367,12 @@ type backgroundCall struct {
 	// begun has the body of the response once it is admitted and stored, and ended what became of it.
 	begun chan []byte
 	ended chan error
+	// recorder makes the events of the response, also the first, and kept is its body as it is stored when it has ended.
+	recorder *responses.Recorder
+	kept     []byte
+	// losses are what it has lost on its way, and lost their members by the caller's names (responses.Turn).
+	losses codec.Losses
+	lost   []string
 }
 
 // runBackground runs a response to its settlement. ctx has the values of the caller's call, to which the admission belongs.
@@ -306,12 +380,14 @@ func (s *Service) runBackground(ctx context.Context, b *backgroundCall) {
 	defer s.runs.end(b.run)
 	ctx, stop := context.WithTimeout(call.With(ctx, b.record), maxBackground)
 	defer stop()
-	b.id = b.ID
 	err := s.account(ctx, b.record, textRequest{b.req}, func(ctx context.Context, held *admission) error {
 		// The caller's call ends when the response has begun: it takes no headers after that.
 		return s.answerInBackground(grpc.NewContextWithServerTransportStream(ctx, nil), held, b)
 	})
 	b.cancel(nil)
+	if b.kept != nil { // it has begun
+		b.feed.end(b.kept, lossesOf(b.lost))
+	}
 	b.ended <- err
 	if b.record.Admitted {
 		logCall(ctx, s.config.Logger, b.record, time.Now(), err)
@@ -320,38 +396,62 @@ func (s *Service) runBackground(ctx context.Context, b *backgroundCall) {
 
 // answerInBackground stores the response as it begins, and as it ends.
 func (s *Service) answerInBackground(ctx context.Context, held *admission, b *backgroundCall) (err error) {
-	k := &keeper{conversation: b.conversation, service: s, held: held, id: b.ID}
-	recorder := responses.NewRecorder(k.answerTo())
-	if err := recorder.Add(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{
-		Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true,
-	}}}); err != nil {
+	to := answerTo(b.asked)
+	to.Losses = &b.losses
+	b.recorder = responses.NewRecorder(to)
+	frames, err := b.recorder.Add(codec.Event(&genwayv1.TextStarted{Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true}))
+	if err != nil {
 		return err
 	}
+	body := b.recorder.Body()
 	process, _ := held.entry.ID()
-	turn := responses.NewTurn(b.req.Head().GetWire().GetJson(), b.earlier, recorder.Body(), b.before)
+	turn := responses.NewTurn(b.req.Head().GetWire().GetJson(), b.earlier, body, b.before)
 	writing, written := context.WithTimeout(ctx, storeWithin)
-	err = s.config.Items.Begin(writing, b.ResponseID, turn, recorder.Body(), process)
+	err = s.config.Items.Begin(writing, b.ResponseID, turn, body, process)
 	written()
 	if err != nil {
 		f := fault.Wrap(err, fault.Unavailable, ReasonItemsUnavailable, "the response cannot be stored at the moment; try again")
 		f.RetryAfter = time.Second
 		return f
 	}
-	b.begun <- recorder.Body()
+	b.feed.add(frames)
+	b.begun <- body
 	defer func() {
 		if p := recover(); p != nil {
 			s.config.Logger.Error("panic in a response in the background", "request_id", b.record.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 		}
-		if err != nil && !errors.Is(context.Cause(ctx), errResponseCancelled) {
-			k.keep(recorder.Fail(b.failure(ctx, err)))
+		switch {
+		case err == nil && b.kept != nil:
+		case errors.Is(context.Cause(ctx), errResponseCancelled):
+			b.kept, _ = responses.Cancelled(body)
+		case err == nil: // it is paid for, and cannot be fetched
+			b.fail(held, body, fault.New(fault.TooLarge, ReasonResponseTooLarge, "the response is too large to be stored"))
+		default:
+			b.fail(held, body, b.failure(ctx, err))
 		}
 	}()
-	_, err = s.generateText(ctx, held, b.conversation)
-	if err == nil && b.tooLarge { // it is paid for, and cannot be fetched
-		k.keep(recorder.Fail(fault.New(fault.TooLarge, ReasonResponseTooLarge, "the response is too large to be stored")))
+	if b.feed == nil {
+		_, err = s.generateText(ctx, held, b.conversation)
+		return err
 	}
-	return err
+	return s.streamText(ctx, held, b.conversation, nowhere{})
+}
+
+// nowhere is the stream of a response whose events go to its feed.
+type nowhere struct {
+	grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]
+}
+
+func (nowhere) Send(*genwayv1.StreamGenerateTextResponse) error { return nil }
+
+// fail stores a response as failed, of which body is the beginning.
+func (b *backgroundCall) fail(held *admission, body []byte, err *fault.Error) {
+	if failed, patch := responses.Failed(body, err); patch == nil {
+		k := &keeper{conversation: b.conversation, service: held.service, held: held, id: b.ID}
+		k.keep(failed)
+		b.kept = failed
+	}
 }
 
 // failure is what a response has as its error, by the caller's names of members.
@@ -369,7 +469,7 @@ func (b *backgroundCall) failure(ctx context.Context, err error) *fault.Error {
 
 // withoutWire returns a request as upstreams get it in the background: they translate it, so that its answer can be stored.
 func (c *conversation) withoutWire(req *deferred.Request) (*deferred.Request, error) {
-	if c.id == "" {
+	if c.background == nil {
 		return req, nil
 	}
 	message, err := req.Whole()
@@ -381,58 +481,83 @@ func (c *conversation) withoutWire(req *deferred.Request) (*deferred.Request, er
 	return deferred.New(message), nil
 }
 
-// current returns the body of a stored response as it is now, and what it has lost: one in the background may have been cancelled, or its core may
-// have ended.
-func (s *Service) current(ctx context.Context, id items.ResponseID) (body []byte, lost []string, err error) {
-	body, turn, err := s.config.Items.Response(ctx, id.KeyID, id.ID)
-	if err != nil || !responses.InBackground(body) {
-		return body, nil, err
+// storedResponse is a response as it is at some time.
+type storedResponse struct {
+	body   []byte
+	status genwayv1.ResponseStatus
+	// background says that it was created with background: true, and lost what it has lost then (responses.Turn).
+	background bool
+	lost       []string
+}
+
+func (r *storedResponse) inProgress() bool {
+	return r.status == genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS
+}
+
+func storedAs(body []byte, lost []string) *storedResponse {
+	return &storedResponse{body: body, status: responses.Status(body), background: responses.InBackground(body), lost: lost}
+}
+
+// current returns a stored response as it is now: one in the background may have been cancelled, or its core may have ended.
+func (s *Service) current(ctx context.Context, id items.ResponseID) (*storedResponse, error) {
+	// One that has not ended has no output, so that its input need not be read either.
+	frame, err := s.config.Items.Frame(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	state, err := s.config.Items.State(ctx, id)
-	switch {
-	case err != nil:
-		return nil, nil, err
+	now, state := storedAs(frame, nil), items.State{}
+	if now.background {
+		if state, err = s.config.Items.State(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if now.inProgress() && !state.Cancelled {
+		if s.runs.has(id) {
+			return now, nil
+		}
+		if alive, err := s.config.Ledger.AliveElsewhere(ctx, state.Process); err != nil || alive {
+			return now, err
+		}
+	}
+	// It may have ended since its frame was read.
+	body, turn, err := s.config.Items.Response(ctx, id.KeyID, id.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch now = storedAs(body, turn.Lost); {
 	case state.Cancelled:
 		body, err = responses.Cancelled(body)
-		return body, nil, err
-	case responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS || s.runs.has(id):
-		return body, turn.Lost, nil
+	case now.inProgress():
+		body, err = responses.Failed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
+	default:
+		return now, nil
 	}
-	if alive, err := s.config.Ledger.AliveElsewhere(ctx, state.Process); err != nil || alive {
-		return body, nil, err
-	}
-	// It may have ended since its body was read.
-	if body, turn, err = s.config.Items.Response(ctx, id.KeyID, id.ID); err != nil {
-		return nil, nil, err
-	}
-	if responses.Status(body) != genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS {
-		return body, turn.Lost, nil
-	}
-	body, err = responses.Failed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
-	return body, nil, err
+	return storedAs(body, nil), err
 }
 
 // CancelResponse ends a response in the background that the caller's key has made.
 func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelResponseRequest) (resp *genwayv1.CancelResponseResponse, err error) {
 	err = s.stored(ctx, "CancelResponse", req.GetId(), func(ctx context.Context, keyID string) error {
 		id := items.ResponseID{KeyID: keyID, ID: req.GetId()}
-		body, _, err := s.current(ctx, id)
+		now, err := s.current(ctx, id)
 		if err != nil {
 			return err
 		}
-		if !responses.InBackground(body) {
+		if !now.background {
 			return fault.New(fault.InvalidRequest, ReasonNotBackground, "Cannot cancel a synchronous response: only responses that were created with background=true can be cancelled.")
 		}
-		if responses.Status(body) == genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS {
+		if now.inProgress() {
 			if err := s.config.Items.Cancel(ctx, id); err != nil {
 				return err
 			}
 			s.runs.cancel(id)
-			if body, err = responses.Cancelled(body); err != nil {
+			body, err := responses.Cancelled(now.body)
+			if err != nil {
 				return err
 			}
+			now = storedAs(body, nil)
 		}
-		resp = &genwayv1.CancelResponseResponse{Response: shown(id.ID, body), Status: responses.Status(body)}
+		resp = &genwayv1.CancelResponseResponse{Response: shown(id.ID, now.body), Status: now.status}
 		return nil
 	})
 	return resp, err

@@ -85,7 +85,7 @@ func New(config Config) (*Service, error) {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{config: config, started: config.Clock()}
-	s.runs.service, s.runs.stopped = s, make(chan struct{})
+	s.runs.service, s.runs.stopped, s.runs.draining = s, make(chan struct{}), make(chan struct{})
 	if routes, ok := config.Upstream.(interface {
 		Capture(protocol genwayv1.Protocol, model string) *capture.Rule
 	}); ok {
@@ -102,7 +102,7 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 		return nil, err
 	}
 	if isBackground(req) {
-		return s.background(ctx, record, req)
+		return s.queueText(ctx, record, req)
 	}
 	c, err := s.continued(ctx, record, req)
 	if err != nil {

@@ -43,11 +43,9 @@ type conversation struct {
 	// unknown is the response that it continues and that Genway does not store; empty for none. An upstream of the protocol
 	// may be another Genway, which does.
 	unknown string
-	// id is the identifier of the answer, and created when it was, if it is made in the background.
-	id      string
-	created *timestamppb.Timestamp
-	// tooLarge says that the answer was too large to be stored.
-	tooLarge bool
+	// background is the call that makes the answer in the background, which was created then; nil if that is the caller's.
+	background *backgroundCall
+	created    *timestamppb.Timestamp
 }
 
 // continued returns a request with the conversation that it continues, if Genway stores that. It is read before the request is
@@ -171,8 +169,6 @@ type keeper struct {
 	recorder *responses.Recorder
 	// id is the identifier of the response; empty if it is not stored.
 	id string
-	// lost are the members of Turn.Lost.
-	lost []string
 }
 
 // keeper returns the keeper of an answer: nil unless the caller speaks the responses protocol through an edge, and has not asked
@@ -182,14 +178,18 @@ func (s *Service) keeper(held *admission, c *conversation) *keeper {
 	if s.config.Items == nil || !caller.Edge || req.GetWire().GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || req.Store != nil && !req.GetStore() {
 		return nil
 	}
-	return &keeper{conversation: c, service: s, held: held}
+	k := &keeper{conversation: c, service: s, held: held}
+	if c.background != nil {
+		k.recorder = c.background.recorder
+	}
+	return k
 }
 
 // name returns the identifier of a response that is to be stored, by its request; empty if it is not. What the upstream calls an
 // answer may name another one as well: Ollama has 999 names.
 func (k *keeper) name() string {
-	if k.conversation.id != "" {
-		k.id = k.conversation.id
+	if k.background != nil {
+		k.id = k.background.ID
 		return k.id
 	}
 	req := k.req.Head()
@@ -202,10 +202,10 @@ func (k *keeper) name() string {
 
 // answerTo is what an edge encodes the answer by. Names of tools depend on the tools, which a deferred request has in its
 // body.
-func (k *keeper) answerTo() codec.Answer {
-	message, err := k.asked.Whole()
+func answerTo(asked *deferred.Request) codec.Answer {
+	message, err := asked.Whole()
 	if err != nil {
-		message = k.asked.Head()
+		message = asked.Head()
 	}
 	return codec.Answer{Request: &codec.Request{GenerateTextRequest: message}}
 }
@@ -221,15 +221,24 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 	}
 	shown := codec.Shared(resp)
 	shown.Usage = codec.ShownUsage(resp.GetUsage())
-	var losses codec.Losses
-	to := k.answerTo()
-	to.Losses = &losses
+	to := answerTo(k.asked)
+	if k.background != nil {
+		to.Losses = &k.background.losses
+		k.lose(resp.GetLosses())
+	}
 	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
 	if body, err := (responses.Codec{}).EncodeResponse(shown, to); err == nil {
-		if k.conversation.id != "" { // nobody is told of them now
-			k.lost = k.named(append(resp.GetLosses(), losses.List()...))
-		}
 		k.keep(body)
+	}
+}
+
+// lose notes what an answer in the background loses: nobody is told of it now.
+func (k *keeper) lose(losses []*genwayv1.Loss) {
+	if k.background == nil {
+		return
+	}
+	for _, l := range losses {
+		k.background.losses.Add(l.GetMember(), l.GetReason())
 	}
 }
 
@@ -247,8 +256,13 @@ func (k *keeper) keep(body []byte) {
 		return
 	}
 	turn := responses.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
-	turn.Lost = k.lost
-	k.tooLarge = !keeper.KeepResponse(k.held.entry, key, k.id, turn, body)
+	if b := k.background; b != nil {
+		b.lost = k.named(b.losses.List())
+		turn.Lost = b.lost
+	}
+	if keeper.KeepResponse(k.held.entry, key, k.id, turn, body) && k.background != nil {
+		k.background.kept = body
+	}
 }
 
 // started names the response of a stream.
@@ -258,6 +272,7 @@ func (k *keeper) started(s *genwayv1.TextStarted) {
 	}
 	if id := k.name(); id != "" {
 		s.Id, s.Stored = id, true
+		s.CreateTime = cmp.Or(k.created, s.CreateTime)
 	}
 }
 
@@ -265,14 +280,19 @@ func (k *keeper) started(s *genwayv1.TextStarted) {
 // to keep.
 func (k *keeper) add(ev *genwayv1.StreamGenerateTextResponse, last bool) *keeper {
 	if k.recorder == nil {
-		k.recorder = responses.NewRecorder(k.answerTo())
+		k.recorder = responses.NewRecorder(answerTo(k.asked))
 	}
-	if k.recorder.Add(ev) != nil {
+	frames, err := k.recorder.Add(ev)
+	k.lose(ev.GetStarted().GetLosses())
+	k.lose(ev.GetCompleted().GetLosses())
+	switch {
+	case err != nil:
 		return nil
-	}
-	if last {
+	case last:
 		k.keep(k.recorder.Body())
 		return nil
+	case k.background != nil:
+		k.background.feed.add(frames)
 	}
 	return k
 }
@@ -305,17 +325,23 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 // GetResponse returns a response that is stored for the caller's key.
 func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequest) (resp *genwayv1.GetResponseResponse, err error) {
 	err = s.stored(ctx, "GetResponse", req.GetId(), func(ctx context.Context, keyID string) error {
-		body, lost, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
+		now, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
 		if err != nil {
 			return err
 		}
-		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), body), Status: responses.Status(body)}
-		for _, name := range lost {
-			resp.Response.Losses = append(resp.Response.Losses, &genwayv1.Loss{Member: name, Reason: "it was lost while the response was made in the background"})
-		}
+		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), now.body), Status: now.status}
+		resp.Response.Losses = append(resp.Response.Losses, lossesOf(now.lost)...)
 		return nil
 	})
 	return resp, err
+}
+
+// lossesOf are the members that a response in the background has lost.
+func lossesOf(lost []string) (losses []*genwayv1.Loss) {
+	for _, name := range lost {
+		losses = append(losses, &genwayv1.Loss{Member: name, Reason: "it was lost while the response was made in the background"})
+	}
+	return losses
 }
 
 // DeleteResponse deletes a response that is stored for the caller's key.

@@ -29,10 +29,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 		return err
 	}
 	if isBackground(req) {
-		if err := s.takesBackground(record, req); err != nil {
-			return err
-		}
-		return fault.Invalid("stream", "stream: must be false with background; fetch the response until it has ended")
+		return s.streamQueued(ctx, record, req, stream.Send)
 	}
 	c, err := s.continued(ctx, record, req)
 	if err != nil {
@@ -53,6 +50,9 @@ func (s *Service) streamText(ctx context.Context, held *admission, c *conversati
 		return err
 	}
 	c.req = req
+	if req, err = c.withoutWire(req); err != nil {
+		return err
+	}
 	completed, passes := false, false // passes: the upstream's own frames pass through
 	record, kept := held.record, s.keeper(held, c)
 	answer := tail[genwayv1.StreamGenerateTextResponse]{admission: held, send: stream.Send}

@@ -60,10 +60,11 @@ type exchange struct {
 	// request is the same for text, with the members of the body that say how to deliver
 	// the answer.
 	request *codec.Request
-	// streamed says that a member of the body asks for events.
-	streamed bool
-	losses   codec.Losses
-	named    []string // of them, in the header
+	// streamed says that a member of the body asks for events, and resumed that a parameter of the query asks for those of an
+	// answer that is stored.
+	streamed, resumed bool
+	losses            codec.Losses
+	named             []string // of them, in the header
 
 	// body is the request's body, and contentType its type. fields are the members of a body that is a form, as
 	// JSON. names maps the names that members have in it, and is made when the first member is to be named.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/protocol"
 )
 
 // maxShown bounds what an error repeats of a query parameter, in bytes.
@@ -45,17 +46,35 @@ func listPage(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// storedQuery drops the query of a request for an answer that is stored. What it may include is what the answer had when it was
-// made (include, include_obfuscation). A stream of it is refused.
-func storedQuery(_ *exchange, r *http.Request) error {
+// storedQuery rewrites the query of a request for an answer that is stored: stream asks for its events, from starting_after on.
+// All other parameters are dropped: what an answer may include is what it had when it was made (include, include_obfuscation).
+func storedQuery(x *exchange, r *http.Request) error {
 	asked := r.URL.Query()
-	if v := asked.Get("stream"); v != "" && v != "false" {
-		return fault.Invalid("stream", "stream: must be false; this server does not stream answers that are stored")
-	}
-	if asked.Has("starting_after") {
-		return fault.Invalid("starting_after", "starting_after: is for streams; this server does not stream answers that are stored")
+	for _, name := range []string{"stream", "starting_after"} {
+		if len(asked[name]) > 1 {
+			return fault.Invalid(name, "%s: expected one value, got %d", name, len(asked[name]))
+		}
 	}
 	r.URL.RawQuery = ""
+	switch v := asked.Get("stream"); v {
+	case "true":
+		x.streamed, x.resumed = true, true
+		r.URL.Path += protocol.StreamSuffix
+	case "", "false":
+		if asked.Has("starting_after") {
+			return fault.Invalid("starting_after", "starting_after: is for streams; add stream=true")
+		}
+		return nil
+	default:
+		return fault.Invalid("stream", "stream: expected true or false, got %q", clip(v, maxShown))
+	}
+	if asked.Has("starting_after") {
+		v := asked.Get("starting_after")
+		if _, err := strconv.ParseUint(v, 10, 63); err != nil {
+			return fault.Invalid("starting_after", "starting_after: expected the sequence number of an event, got %q", clip(v, maxShown))
+		}
+		r.URL.RawQuery = url.Values{"starting_after": {v}}.Encode()
+	}
 	return nil
 }
 

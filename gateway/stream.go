@@ -99,6 +99,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		started.Model = s.x.modelOf(started.Model)
 		started.CreateTime, started.Usage = dated(started.CreateTime), codec.ShownUsage(started.Usage)
 		s.x.addLosses(started.GetLosses())
+		pings = s.x.resumed // it has no frame, and the caller learns that the stream is there
 	case *genwayv1.StreamGenerateTextResponse_Wire:
 		if p.Wire.GetBatch() != nil {
 			return s.pass(p.Wire)
@@ -193,7 +194,7 @@ func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
 // need the conversation of the request.
 func (s *streamState) encoderFor(passes bool) codec.StreamEncoder {
 	if s.encoder == nil {
-		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses, Now: time.Now}
+		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses, Now: time.Now, Resumed: s.x.resumed}
 		if !passes {
 			answer.Request = s.x.whole()
 		}
@@ -297,12 +298,22 @@ func (s *streamState) frame(f codec.Frame) {
 // StreamGenerateText waits for the first message or the failure in its place, and writes
 // the headers that came with it.
 func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
-	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
-		method: genwayv1.Generation_StreamGenerateText_FullMethodName,
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOfText(ctx, genwayv1.Generation_StreamGenerateText_FullMethodName))
+}
+
+func kindOfText(ctx context.Context, method string) kindOf[genwayv1.StreamGenerateTextResponse] {
+	x := exchangeOf(ctx)
+	return kindOf[genwayv1.StreamGenerateTextResponse]{
+		method: method,
 		ping:   func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
 		look:   lookText,
-		check:  (&codec.Sequence{Protocol: exchangeOf(ctx).endpoint.protocol.ID}).Check,
-	})
+		check:  (&codec.Sequence{Protocol: x.endpoint.protocol.ID, Resumed: x.resumed}).Check,
+	}
+}
+
+// StreamResponse does the same for an answer that is stored.
+func (c *client) StreamResponse(ctx context.Context, in *genwayv1.StreamResponseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamResponse, opts, kindOfText(ctx, genwayv1.Generation_StreamResponse_FullMethodName))
 }
 
 // StreamGenerateImage does the same for images.

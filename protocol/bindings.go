@@ -83,7 +83,7 @@ func Contract() []Binding {
 					b.Operation = op
 				}
 			}
-			if !strings.HasSuffix(b.Prefix, StreamSuffix) {
+			if !strings.HasSuffix(b.Prefix+b.Suffix, StreamSuffix) {
 				found = append(found, b)
 			}
 		}

@@ -89,6 +89,17 @@ func failingEvent(body []byte) (string, bool) {
 	return w.Type, w.Type == eventFailed || w.Type == eventError
 }
 
+// errorObject is the member error of an error's body, and the status.
+func errorObject(err *fault.Error) (int, jsontext.Value) {
+	status, body := Codec{}.EncodeError(err)
+	object := jsontext.Value(member.Value(body, "error"))
+	if object.Kind() != '{' { // an upstream's own, of another form
+		kind, code := wordsOf(err)
+		object = member.Value(openai.Body(err.Message, kind, err.Param, code), "error")
+	}
+	return status, object
+}
+
 // streamCodes are the vendor's codes of a response that failed (SDK:
 // ResponseErrorCode), where they differ from the codes of an error body.
 var streamCodes = map[fault.Kind]string{

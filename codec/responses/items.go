@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,13 +28,14 @@ type Recorder struct {
 // NewRecorder makes a recorder of one stream.
 func NewRecorder(to codec.Answer) *Recorder { return &Recorder{encoder: newStreamEncoder(to)} }
 
-// Add notes an event, which stays as it is.
-func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
+// Add notes an event, which stays as it is, and returns its frames, which are valid until the next. A response that has
+// started before its upstream did starts twice.
+func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	frames, err := r.encoder.Encode(ev)
 	if (ev.GetCompleted() != nil || ev.GetStarted() != nil) && err == nil {
 		r.take(frames)
 	}
-	return err
+	return frames, err
 }
 
 func (r *Recorder) take(frames []codec.Frame) {
@@ -47,13 +47,6 @@ func (r *Recorder) take(frames []codec.Frame) {
 // Body returns the body of the response: after the started event of one in progress, and after the completed event of all
 // of it.
 func (r *Recorder) Body() []byte { return r.body }
-
-// Fail ends a stream that is stored and has failed, and returns the body of the response.
-func (r *Recorder) Fail(err *fault.Error) []byte {
-	r.take(r.encoder.Fail(err))
-	r.body, _ = member.Patch(r.body, member.Member{Name: "store", Value: jsontext.Value("true")})
-	return r.body
-}
 
 // Items returns the items of the output of a response's body. Those without an identifier cannot be referred to.
 func Items(body []byte) []Item { return ItemsOf(member.Value(body, "output")) }

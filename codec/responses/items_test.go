@@ -31,7 +31,7 @@ func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 	recorder := responses.NewRecorder(codec.Answer{})
 	events := codec.Events(resp, nil)
 	for _, ev := range events {
-		if err := recorder.Add(ev); err != nil {
+		if _, err := recorder.Add(ev); err != nil {
 			t.Fatal(err)
 		}
 	}

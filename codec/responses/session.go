@@ -9,7 +9,6 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -247,13 +246,7 @@ func set(object []byte, name string, value []byte) []byte {
 // Fail implements codec.SessionRequest (SDK: ResponsesServerEvent.ResponseWsError, ResponseSteerFailedEvent).
 func (r *sessionRequest) Fail(err *fault.Error, headers map[string]string) []byte {
 	r.ended.Store(true)
-	status, body := Codec{}.EncodeError(err)
-	failure := jsontext.Value(member.Value(body, "error"))
-	if failure.Kind() != '{' { // an upstream's own, of another form
-		kind, code := wordsOf(err)
-		_, failure, _ = bytes.Cut(openai.Body(err.Message, kind, err.Param, code), []byte(`"error":`))
-		failure = failure[:len(failure)-1]
-	}
+	status, failure := errorObject(err)
 	if code := jsontext.Value(member.Value(failure, "code")); code.Kind() != '"' { // Open Responses demands one
 		failure = set(failure, "code", member.Value(failure, "type"))
 	}

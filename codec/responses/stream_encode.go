@@ -14,7 +14,7 @@ import (
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder { return newStreamEncoder(to) }
 
 func newStreamEncoder(to codec.Answer) *streamEncoder {
-	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, request: to.Request, head: head{now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to)}
+	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, request: to.Request, head: head{now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to), resumed: to.Resumed, started: to.Resumed, passedThrough: to.Resumed}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next
@@ -35,6 +35,8 @@ type streamEncoder struct {
 	frames   []codec.Frame
 	seq      int64
 	started  bool
+	// resumed says that the events are those of a stored response.
+	resumed bool
 	// passedThrough means that events of the upstream passed through, among them the last.
 	passedThrough, done bool
 	folder              codec.Accumulator
@@ -73,7 +75,11 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	var err error
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
-		e.start(p.Started)
+		if e.started {
+			e.startAgain(p.Started)
+		} else {
+			e.start(p.Started)
+		}
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
 		if e.first(p.PartStarted.Candidate) {
 			err = e.partStarted(p.PartStarted)
@@ -106,6 +112,9 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 		e.head.id = responseID(w.ID)
 	}
 	e.passedThrough, e.started = true, true
+	if e.resumed {
+		_ = json.Unmarshal(member.Value(f.Data, "sequence_number"), &e.seq) // the core has written it
+	}
 	e.seq++
 	e.frames = append(e.frames, codec.Frame{Event: f.Event, Data: f.Data})
 }
@@ -148,6 +157,14 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 	e.usage = s.Usage
 	e.whole(eventCreated, ending{status: statusInProgress}, nil, nil)
 	e.whole(eventInProgress, ending{status: statusInProgress}, nil, nil)
+}
+
+// startAgain takes what an upstream says at the start of a response that had begun before it was asked.
+func (e *streamEncoder) startAgain(s *genwayv1.TextStarted) {
+	e.head.model, e.head.tier, e.head.natives = s.Model, s.ServiceTier, s.NativeFields
+	if s.Usage != nil {
+		e.usage = s.Usage
+	}
 }
 
 // whole writes an event with the response as it is.

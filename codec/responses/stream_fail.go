@@ -22,6 +22,10 @@ func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 		e.frames = append(e.frames, codec.Frame{Event: event, Data: data})
 		return e.frames
 	}
+	if e.resumed {
+		e.broken(err)
+		return e.frames
+	}
 	e.start(&genwayv1.TextStarted{})
 	e.head.failed, e.head.echo = failedError(err), echo(e.request, false)
 	e.whole(eventFailed, ending{status: statusFailed}, nil, nil)

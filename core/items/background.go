@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/genway/genway/codec/responses"
@@ -20,6 +22,46 @@ type ResponseID struct{ KeyID, ID string }
 // cancelled.
 func processID(id string) string { return id + "/process" }
 func cancelID(id string) string  { return id + "/cancel" }
+
+// eventsID is the identifier of the item that has a piece of the events of a response.
+func eventsID(id string, piece int) string { return id + "/events/" + strconv.Itoa(piece) }
+
+// KeepEvents keeps a piece of the events of a response, without waiting for the store. It reports false if there is no room for
+// it.
+func (k *Keeper) KeepEvents(id ResponseID, piece int, events []byte) bool {
+	k.mu.Lock()
+	now := k.config.Clock()
+	room := k.shares.room(id.KeyID, now, k.config.Keep) >= len(events)
+	if room {
+		k.shares.take(id.KeyID, now, k.config.Keep, len(events))
+	}
+	k.mu.Unlock()
+	name := eventsID(id.ID, piece)
+	sealed, err := seal(id.KeyID, name, events)
+	return room && err == nil && len(k.put([]ledger.Item{{ID: rowID(id.KeyID, name), Sealed: sealed, Expires: now.Add(k.config.Keep)}}, false)) > 0
+}
+
+// Events returns a piece of the events of a response; nil for one that is not kept, or not yet.
+func (k *Keeper) Events(ctx context.Context, id ResponseID, piece int) ([]byte, error) {
+	name := eventsID(id.ID, piece)
+	found := map[string][]byte{}
+	_, err := k.look(ctx, id.KeyID, []string{name}, found)
+	return found[name], err
+}
+
+// eventItems returns the identifiers of the items that have the events of a response.
+func (k *Keeper) eventItems(ctx context.Context, keyID, id string) (all []string, err error) {
+	const atOnce = 32
+	for missing := []string(nil); len(missing) == 0 && err == nil; {
+		some, found := make([]string, atOnce), map[string][]byte{}
+		for i := range some {
+			some[i] = eventsID(id, len(all)+i)
+		}
+		missing, err = k.look(ctx, keyID, some, found)
+		all = slices.AppendSeq(all, maps.Keys(found))
+	}
+	return all, err
+}
 
 // Begin keeps a response that has not ended, which a process of the ledger runs. It returns when the store has it.
 func (k *Keeper) Begin(ctx context.Context, id ResponseID, turn *responses.Turn, body []byte, process int64) error {

@@ -66,7 +66,7 @@ func (e *NotFoundError) Error() string { return "items: no response " + e.ID }
 
 // Turn returns the turn of a response. The error is a *NotFoundError where it is not kept for the key.
 func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*responses.Turn, error) {
-	found, err := k.find(ctx, keyID, id)
+	found, err := k.find(ctx, keyID, id, id)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*responses.Turn, e
 // Response returns the body of a response, as it was kept, and its turn. The error is a *NotFoundError where it is not kept for
 // the key.
 func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, *responses.Turn, error) {
-	found, err := k.find(ctx, keyID, id, frameID(id))
+	found, err := k.find(ctx, keyID, id, id, frameID(id))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,9 +85,15 @@ func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, *respo
 	return body, turn, err
 }
 
-// find returns items all of which are kept.
-func (k *Keeper) find(ctx context.Context, keyID, id string, more ...string) (map[string][]byte, error) {
-	ids := append([]string{id}, more...)
+// Frame returns the body of a response without its output, which one that has not ended does not have. The error is a
+// *NotFoundError where it is not kept for the key.
+func (k *Keeper) Frame(ctx context.Context, id ResponseID) ([]byte, error) {
+	found, err := k.find(ctx, id.KeyID, id.ID, frameID(id.ID))
+	return found[frameID(id.ID)], err
+}
+
+// find returns items of a response, all of which are kept.
+func (k *Keeper) find(ctx context.Context, keyID, id string, ids ...string) (map[string][]byte, error) {
 	if !responses.IsStoredID(id) {
 		return nil, &NotFoundError{id}
 	}
@@ -143,6 +149,11 @@ func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
 	if turn.Output == nil {
 		ids = append(ids, cancelID(id))
 	}
+	events, err := k.eventItems(ctx, keyID, id)
+	if err != nil {
+		return err
+	}
+	ids = append(ids, events...)
 	for _, item := range responses.ItemsOf(turn.Output) {
 		ids = append(ids, item.ID)
 	}

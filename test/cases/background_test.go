@@ -117,6 +117,10 @@ func inBackground(t *testing.T) {
 	for _, upstream := range harness.Texts() {
 		t.Run(string(upstream), func(t *testing.T) { backgroundOver(t, upstream) })
 	}
+	for _, upstream := range harness.Texts() {
+		t.Run(string(upstream)+" streamed", func(t *testing.T) { backgroundStreamed(t, upstream) })
+	}
+	t.Run("streams", backgroundStreams)
 	t.Run("lost", backgroundLoses)
 	t.Run("memory", backgroundMemory)
 	t.Run("failed", backgroundFails)

@@ -237,8 +237,10 @@ func storedQuery(t *testing.T, db *store.Store) {
 	for _, query := range []string{"limit=0", "limit=-1", "limit=101", "limit=x", "limit=9223372036854775808", "limit=%2b1", "limit=1&limit=2", "order=asc&order=desc", "after=a&after=b", "order=up", "before=msg_own", "after=msg_unknown"} {
 		native(t, harness.Responses, about(g, http.MethodGet, id+"/input_items?"+query), 400)
 	}
-	native(t, harness.Responses, about(g, http.MethodGet, id+"?stream=true"), 400)
-	native(t, harness.Responses, about(g, http.MethodGet, id+"?starting_after=3"), 400)
+	for _, query := range []string{"stream=1", "stream=TRUE", "stream=true&stream=true", "starting_after=3", "stream=false&starting_after=3", "stream=true&starting_after=-1", "stream=true&starting_after=x", "stream=true&starting_after=",
+		"stream=true&starting_after=1.0", "stream=true&starting_after=9223372036854775807", "stream=true&starting_after=9223372036854775808", "stream=true&starting_after=9007199254740993", "stream=true&starting_after=1&starting_after=2"} {
+		native(t, harness.Responses, about(g, http.MethodGet, id+"?"+query), 400)
+	}
 	native(t, harness.Responses, about(g, http.MethodPost, id+"/cancel"), 400)
 	native(t, harness.Responses, about(g, http.MethodPut, id), 405)
 	native(t, harness.Responses, about(g, http.MethodDelete, id+"/input_items"), 405)

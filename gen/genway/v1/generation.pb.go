@@ -104,7 +104,7 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\"\x14\n" +
 	"\x12CheckAccessRequest\"\x15\n" +
-	"\x13CheckAccessResponse2\xed\x10\n" +
+	"\x13CheckAccessResponse2\xf3\x11\n" +
 	"\n" +
 	"Generation\x12\xd4\x02\n" +
 	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\x82\x02\xdaA\x0emodel,messages\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xf5\x02\n" +
@@ -116,7 +116,8 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"'\xdaA\x00\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
 	"/v1/models\x12\x84\x01\n" +
 	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"?\xdaA\x04name\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12m\n" +
-	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12}\n" +
+	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12\x83\x01\n" +
+	"\x0eStreamResponse\x12 .genway.v1.StreamResponseRequest\x1a%.genway.v1.StreamGenerateTextResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/responses/{id}:stream0\x01\x12}\n" +
 	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12v\n" +
 	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12\x82\x01\n" +
 	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"+\xdaA\x02id\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_items\x12L\n" +
@@ -145,20 +146,21 @@ var file_genway_v1_generation_proto_goTypes = []any{
 	(*ListModelsRequest)(nil),           // 5: genway.v1.ListModelsRequest
 	(*GetModelRequest)(nil),             // 6: genway.v1.GetModelRequest
 	(*GetResponseRequest)(nil),          // 7: genway.v1.GetResponseRequest
-	(*CancelResponseRequest)(nil),       // 8: genway.v1.CancelResponseRequest
-	(*DeleteResponseRequest)(nil),       // 9: genway.v1.DeleteResponseRequest
-	(*ListInputItemsRequest)(nil),       // 10: genway.v1.ListInputItemsRequest
-	(*GenerateTextResponse)(nil),        // 11: genway.v1.GenerateTextResponse
-	(*StreamGenerateTextResponse)(nil),  // 12: genway.v1.StreamGenerateTextResponse
-	(*GenerateImageResponse)(nil),       // 13: genway.v1.GenerateImageResponse
-	(*StreamGenerateImageResponse)(nil), // 14: genway.v1.StreamGenerateImageResponse
-	(*CountTokensResponse)(nil),         // 15: genway.v1.CountTokensResponse
-	(*ListModelsResponse)(nil),          // 16: genway.v1.ListModelsResponse
-	(*GetModelResponse)(nil),            // 17: genway.v1.GetModelResponse
-	(*GetResponseResponse)(nil),         // 18: genway.v1.GetResponseResponse
-	(*CancelResponseResponse)(nil),      // 19: genway.v1.CancelResponseResponse
-	(*DeleteResponseResponse)(nil),      // 20: genway.v1.DeleteResponseResponse
-	(*ListInputItemsResponse)(nil),      // 21: genway.v1.ListInputItemsResponse
+	(*StreamResponseRequest)(nil),       // 8: genway.v1.StreamResponseRequest
+	(*CancelResponseRequest)(nil),       // 9: genway.v1.CancelResponseRequest
+	(*DeleteResponseRequest)(nil),       // 10: genway.v1.DeleteResponseRequest
+	(*ListInputItemsRequest)(nil),       // 11: genway.v1.ListInputItemsRequest
+	(*GenerateTextResponse)(nil),        // 12: genway.v1.GenerateTextResponse
+	(*StreamGenerateTextResponse)(nil),  // 13: genway.v1.StreamGenerateTextResponse
+	(*GenerateImageResponse)(nil),       // 14: genway.v1.GenerateImageResponse
+	(*StreamGenerateImageResponse)(nil), // 15: genway.v1.StreamGenerateImageResponse
+	(*CountTokensResponse)(nil),         // 16: genway.v1.CountTokensResponse
+	(*ListModelsResponse)(nil),          // 17: genway.v1.ListModelsResponse
+	(*GetModelResponse)(nil),            // 18: genway.v1.GetModelResponse
+	(*GetResponseResponse)(nil),         // 19: genway.v1.GetResponseResponse
+	(*CancelResponseResponse)(nil),      // 20: genway.v1.CancelResponseResponse
+	(*DeleteResponseResponse)(nil),      // 21: genway.v1.DeleteResponseResponse
+	(*ListInputItemsResponse)(nil),      // 22: genway.v1.ListInputItemsResponse
 }
 var file_genway_v1_generation_proto_depIdxs = []int32{
 	2,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
@@ -169,24 +171,26 @@ var file_genway_v1_generation_proto_depIdxs = []int32{
 	5,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
 	6,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
 	7,  // 7: genway.v1.Generation.GetResponse:input_type -> genway.v1.GetResponseRequest
-	8,  // 8: genway.v1.Generation.CancelResponse:input_type -> genway.v1.CancelResponseRequest
-	9,  // 9: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
-	10, // 10: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
-	0,  // 11: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
-	11, // 12: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
-	12, // 13: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
-	13, // 14: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
-	14, // 15: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
-	15, // 16: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
-	16, // 17: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
-	17, // 18: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
-	18, // 19: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
-	19, // 20: genway.v1.Generation.CancelResponse:output_type -> genway.v1.CancelResponseResponse
-	20, // 21: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
-	21, // 22: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
-	1,  // 23: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
-	12, // [12:24] is the sub-list for method output_type
-	0,  // [0:12] is the sub-list for method input_type
+	8,  // 8: genway.v1.Generation.StreamResponse:input_type -> genway.v1.StreamResponseRequest
+	9,  // 9: genway.v1.Generation.CancelResponse:input_type -> genway.v1.CancelResponseRequest
+	10, // 10: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
+	11, // 11: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
+	0,  // 12: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
+	12, // 13: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
+	13, // 14: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
+	14, // 15: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
+	15, // 16: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
+	16, // 17: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
+	17, // 18: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
+	18, // 19: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
+	19, // 20: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
+	13, // 21: genway.v1.Generation.StreamResponse:output_type -> genway.v1.StreamGenerateTextResponse
+	20, // 22: genway.v1.Generation.CancelResponse:output_type -> genway.v1.CancelResponseResponse
+	21, // 23: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
+	22, // 24: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
+	1,  // 25: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
+	13, // [13:26] is the sub-list for method output_type
+	0,  // [0:13] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

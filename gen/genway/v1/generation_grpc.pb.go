@@ -29,6 +29,7 @@ const (
 	Generation_ListModels_FullMethodName          = "/genway.v1.Generation/ListModels"
 	Generation_GetModel_FullMethodName            = "/genway.v1.Generation/GetModel"
 	Generation_GetResponse_FullMethodName         = "/genway.v1.Generation/GetResponse"
+	Generation_StreamResponse_FullMethodName      = "/genway.v1.Generation/StreamResponse"
 	Generation_CancelResponse_FullMethodName      = "/genway.v1.Generation/CancelResponse"
 	Generation_DeleteResponse_FullMethodName      = "/genway.v1.Generation/DeleteResponse"
 	Generation_ListInputItems_FullMethodName      = "/genway.v1.Generation/ListInputItems"
@@ -122,6 +123,15 @@ type GenerationClient interface {
 	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
 	// that it was made for, it is NOT_FOUND.
 	GetResponse(ctx context.Context, in *GetResponseRequest, opts ...grpc.CallOption) (*GetResponseResponse, error)
+	// StreamResponse returns the events of an answer that is stored as frames that pass through (StreamGenerateTextResponse.wire), in
+	// the protocol of the caller that it was made for, and follows one that has not ended until its end. The first message is a
+	// TextStarted and the last a TextCompleted, beside which the frames are the same each time. A stream that
+	// ends without a TextCompleted says nothing of the answer.
+	//
+	// As with text, the edge turns a parameter of the query into the verb :stream.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	// buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
+	StreamResponse(ctx context.Context, in *StreamResponseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateTextResponse], error)
 	// CancelResponse ends an answer in the background, at whichever core it runs, within about a second. An answer
 	// that has ended stays as it is; one that is not in the background is INVALID_ARGUMENT.
 	CancelResponse(ctx context.Context, in *CancelResponseRequest, opts ...grpc.CallOption) (*CancelResponseResponse, error)
@@ -241,6 +251,25 @@ func (c *generationClient) GetResponse(ctx context.Context, in *GetResponseReque
 	}
 	return out, nil
 }
+
+func (c *generationClient) StreamResponse(ctx context.Context, in *StreamResponseRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateTextResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Generation_ServiceDesc.Streams[2], Generation_StreamResponse_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamResponseRequest, StreamGenerateTextResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generation_StreamResponseClient = grpc.ServerStreamingClient[StreamGenerateTextResponse]
 
 func (c *generationClient) CancelResponse(ctx context.Context, in *CancelResponseRequest, opts ...grpc.CallOption) (*CancelResponseResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -369,6 +398,15 @@ type GenerationServer interface {
 	// GetResponse returns an answer that is stored (GenerateTextResponse.stored). To any key but the one
 	// that it was made for, it is NOT_FOUND.
 	GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error)
+	// StreamResponse returns the events of an answer that is stored as frames that pass through (StreamGenerateTextResponse.wire), in
+	// the protocol of the caller that it was made for, and follows one that has not ended until its end. The first message is a
+	// TextStarted and the last a TextCompleted, beside which the frames are the same each time. A stream that
+	// ends without a TextCompleted says nothing of the answer.
+	//
+	// As with text, the edge turns a parameter of the query into the verb :stream.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	// buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
+	StreamResponse(*StreamResponseRequest, grpc.ServerStreamingServer[StreamGenerateTextResponse]) error
 	// CancelResponse ends an answer in the background, at whichever core it runs, within about a second. An answer
 	// that has ended stays as it is; one that is not in the background is INVALID_ARGUMENT.
 	CancelResponse(context.Context, *CancelResponseRequest) (*CancelResponseResponse, error)
@@ -414,6 +452,9 @@ func (UnimplementedGenerationServer) GetModel(context.Context, *GetModelRequest)
 }
 func (UnimplementedGenerationServer) GetResponse(context.Context, *GetResponseRequest) (*GetResponseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetResponse not implemented")
+}
+func (UnimplementedGenerationServer) StreamResponse(*StreamResponseRequest, grpc.ServerStreamingServer[StreamGenerateTextResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamResponse not implemented")
 }
 func (UnimplementedGenerationServer) CancelResponse(context.Context, *CancelResponseRequest) (*CancelResponseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelResponse not implemented")
@@ -578,6 +619,17 @@ func _Generation_GetResponse_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Generation_StreamResponse_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StreamResponseRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(GenerationServer).StreamResponse(m, &grpc.GenericServerStream[StreamResponseRequest, StreamGenerateTextResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generation_StreamResponseServer = grpc.ServerStreamingServer[StreamGenerateTextResponse]
+
 func _Generation_CancelResponse_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CancelResponseRequest)
 	if err := dec(in); err != nil {
@@ -707,6 +759,11 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "StreamGenerateImage",
 			Handler:       _Generation_StreamGenerateImage_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamResponse",
+			Handler:       _Generation_StreamResponse_Handler,
 			ServerStreams: true,
 		},
 	},

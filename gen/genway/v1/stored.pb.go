@@ -185,6 +185,61 @@ func (x *GetResponseResponse) GetStatus() ResponseStatus {
 	return ResponseStatus_RESPONSE_STATUS_UNSPECIFIED
 }
 
+// StreamResponseRequest asks for the events of an answer that is stored.
+type StreamResponseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The identifier of the answer. Required.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The number of the event after which the stream begins; the first event is 0. Absent is from the start.
+	StartingAfter *int64 `protobuf:"varint,2,opt,name=starting_after,json=startingAfter,proto3,oneof" json:"starting_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamResponseRequest) Reset() {
+	*x = StreamResponseRequest{}
+	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamResponseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamResponseRequest) ProtoMessage() {}
+
+func (x *StreamResponseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamResponseRequest.ProtoReflect.Descriptor instead.
+func (*StreamResponseRequest) Descriptor() ([]byte, []int) {
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *StreamResponseRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *StreamResponseRequest) GetStartingAfter() int64 {
+	if x != nil && x.StartingAfter != nil {
+		return *x.StartingAfter
+	}
+	return 0
+}
+
 // CancelResponseRequest names an answer in the background that is to be cancelled.
 type CancelResponseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -196,7 +251,7 @@ type CancelResponseRequest struct {
 
 func (x *CancelResponseRequest) Reset() {
 	*x = CancelResponseRequest{}
-	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	mi := &file_genway_v1_stored_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -208,7 +263,7 @@ func (x *CancelResponseRequest) String() string {
 func (*CancelResponseRequest) ProtoMessage() {}
 
 func (x *CancelResponseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[2]
+	mi := &file_genway_v1_stored_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -221,7 +276,7 @@ func (x *CancelResponseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponseRequest.ProtoReflect.Descriptor instead.
 func (*CancelResponseRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{2}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CancelResponseRequest) GetId() string {
@@ -244,7 +299,7 @@ type CancelResponseResponse struct {
 
 func (x *CancelResponseResponse) Reset() {
 	*x = CancelResponseResponse{}
-	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	mi := &file_genway_v1_stored_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -256,7 +311,7 @@ func (x *CancelResponseResponse) String() string {
 func (*CancelResponseResponse) ProtoMessage() {}
 
 func (x *CancelResponseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[3]
+	mi := &file_genway_v1_stored_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -269,7 +324,7 @@ func (x *CancelResponseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponseResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponseResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{3}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CancelResponseResponse) GetResponse() *GenerateTextResponse {
@@ -297,7 +352,7 @@ type DeleteResponseRequest struct {
 
 func (x *DeleteResponseRequest) Reset() {
 	*x = DeleteResponseRequest{}
-	mi := &file_genway_v1_stored_proto_msgTypes[4]
+	mi := &file_genway_v1_stored_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -309,7 +364,7 @@ func (x *DeleteResponseRequest) String() string {
 func (*DeleteResponseRequest) ProtoMessage() {}
 
 func (x *DeleteResponseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[4]
+	mi := &file_genway_v1_stored_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -322,7 +377,7 @@ func (x *DeleteResponseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResponseRequest.ProtoReflect.Descriptor instead.
 func (*DeleteResponseRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{4}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *DeleteResponseRequest) GetId() string {
@@ -343,7 +398,7 @@ type DeleteResponseResponse struct {
 
 func (x *DeleteResponseResponse) Reset() {
 	*x = DeleteResponseResponse{}
-	mi := &file_genway_v1_stored_proto_msgTypes[5]
+	mi := &file_genway_v1_stored_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +410,7 @@ func (x *DeleteResponseResponse) String() string {
 func (*DeleteResponseResponse) ProtoMessage() {}
 
 func (x *DeleteResponseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[5]
+	mi := &file_genway_v1_stored_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +423,7 @@ func (x *DeleteResponseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResponseResponse.ProtoReflect.Descriptor instead.
 func (*DeleteResponseResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{5}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DeleteResponseResponse) GetId() string {
@@ -395,7 +450,7 @@ type ListInputItemsRequest struct {
 
 func (x *ListInputItemsRequest) Reset() {
 	*x = ListInputItemsRequest{}
-	mi := &file_genway_v1_stored_proto_msgTypes[6]
+	mi := &file_genway_v1_stored_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -407,7 +462,7 @@ func (x *ListInputItemsRequest) String() string {
 func (*ListInputItemsRequest) ProtoMessage() {}
 
 func (x *ListInputItemsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[6]
+	mi := &file_genway_v1_stored_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -420,7 +475,7 @@ func (x *ListInputItemsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInputItemsRequest.ProtoReflect.Descriptor instead.
 func (*ListInputItemsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{6}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListInputItemsRequest) GetId() string {
@@ -464,7 +519,7 @@ type ListInputItemsResponse struct {
 
 func (x *ListInputItemsResponse) Reset() {
 	*x = ListInputItemsResponse{}
-	mi := &file_genway_v1_stored_proto_msgTypes[7]
+	mi := &file_genway_v1_stored_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +531,7 @@ func (x *ListInputItemsResponse) String() string {
 func (*ListInputItemsResponse) ProtoMessage() {}
 
 func (x *ListInputItemsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_stored_proto_msgTypes[7]
+	mi := &file_genway_v1_stored_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +544,7 @@ func (x *ListInputItemsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInputItemsResponse.ProtoReflect.Descriptor instead.
 func (*ListInputItemsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_stored_proto_rawDescGZIP(), []int{7}
+	return file_genway_v1_stored_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListInputItemsResponse) GetItems() []*OpaquePart {
@@ -515,7 +570,11 @@ const file_genway_v1_stored_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x8f\x01\n" +
 	"\x13GetResponseResponse\x12@\n" +
 	"\bresponse\x18\x01 \x01(\v2\x1f.genway.v1.GenerateTextResponseB\x03\xe0A\x03R\bresponse\x126\n" +
-	"\x06status\x18\x02 \x01(\x0e2\x19.genway.v1.ResponseStatusB\x03\xe0A\x03R\x06status\",\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x19.genway.v1.ResponseStatusB\x03\xe0A\x03R\x06status\"p\n" +
+	"\x15StreamResponseRequest\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\x12/\n" +
+	"\x0estarting_after\x18\x02 \x01(\x03B\x03\xe0A\x01H\x00R\rstartingAfter\x88\x01\x01B\x11\n" +
+	"\x0f_starting_after\",\n" +
 	"\x15CancelResponseRequest\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\"\x92\x01\n" +
 	"\x16CancelResponseResponse\x12@\n" +
@@ -555,26 +614,27 @@ func file_genway_v1_stored_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_v1_stored_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_v1_stored_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_genway_v1_stored_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_genway_v1_stored_proto_goTypes = []any{
 	(ResponseStatus)(0),            // 0: genway.v1.ResponseStatus
 	(*GetResponseRequest)(nil),     // 1: genway.v1.GetResponseRequest
 	(*GetResponseResponse)(nil),    // 2: genway.v1.GetResponseResponse
-	(*CancelResponseRequest)(nil),  // 3: genway.v1.CancelResponseRequest
-	(*CancelResponseResponse)(nil), // 4: genway.v1.CancelResponseResponse
-	(*DeleteResponseRequest)(nil),  // 5: genway.v1.DeleteResponseRequest
-	(*DeleteResponseResponse)(nil), // 6: genway.v1.DeleteResponseResponse
-	(*ListInputItemsRequest)(nil),  // 7: genway.v1.ListInputItemsRequest
-	(*ListInputItemsResponse)(nil), // 8: genway.v1.ListInputItemsResponse
-	(*GenerateTextResponse)(nil),   // 9: genway.v1.GenerateTextResponse
-	(*OpaquePart)(nil),             // 10: genway.v1.OpaquePart
+	(*StreamResponseRequest)(nil),  // 3: genway.v1.StreamResponseRequest
+	(*CancelResponseRequest)(nil),  // 4: genway.v1.CancelResponseRequest
+	(*CancelResponseResponse)(nil), // 5: genway.v1.CancelResponseResponse
+	(*DeleteResponseRequest)(nil),  // 6: genway.v1.DeleteResponseRequest
+	(*DeleteResponseResponse)(nil), // 7: genway.v1.DeleteResponseResponse
+	(*ListInputItemsRequest)(nil),  // 8: genway.v1.ListInputItemsRequest
+	(*ListInputItemsResponse)(nil), // 9: genway.v1.ListInputItemsResponse
+	(*GenerateTextResponse)(nil),   // 10: genway.v1.GenerateTextResponse
+	(*OpaquePart)(nil),             // 11: genway.v1.OpaquePart
 }
 var file_genway_v1_stored_proto_depIdxs = []int32{
-	9,  // 0: genway.v1.GetResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
+	10, // 0: genway.v1.GetResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
 	0,  // 1: genway.v1.GetResponseResponse.status:type_name -> genway.v1.ResponseStatus
-	9,  // 2: genway.v1.CancelResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
+	10, // 2: genway.v1.CancelResponseResponse.response:type_name -> genway.v1.GenerateTextResponse
 	0,  // 3: genway.v1.CancelResponseResponse.status:type_name -> genway.v1.ResponseStatus
-	10, // 4: genway.v1.ListInputItemsResponse.items:type_name -> genway.v1.OpaquePart
+	11, // 4: genway.v1.ListInputItemsResponse.items:type_name -> genway.v1.OpaquePart
 	5,  // [5:5] is the sub-list for method output_type
 	5,  // [5:5] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
@@ -589,13 +649,14 @@ func file_genway_v1_stored_proto_init() {
 	}
 	file_genway_v1_content_proto_init()
 	file_genway_v1_text_proto_init()
+	file_genway_v1_stored_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_stored_proto_rawDesc), len(file_genway_v1_stored_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -81,7 +81,13 @@ func (g *Gateway) Stream(p Protocol, model, body string) Answer {
 // makes the caller go away.
 func (g *Gateway) Open(ctx context.Context, p Protocol, model, body string) *Reader {
 	g.t.Helper()
-	resp, err := g.send(ctx, CallOf(p, model, body, true))
+	return g.OpenCall(ctx, CallOf(p, model, body, true))
+}
+
+// OpenCall makes a call to read its stream as Open does.
+func (g *Gateway) OpenCall(ctx context.Context, c Call) *Reader {
+	g.t.Helper()
+	resp, err := g.send(ctx, c)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -898,6 +898,43 @@ func local_request_Generation_GetResponse_0(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
+var filter_Generation_StreamResponse_0 = &utilities.DoubleArray{Encoding: map[string]int{"id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
+
+func request_Generation_StreamResponse_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamResponseClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.StreamResponseRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_Generation_StreamResponse_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.StreamResponse(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 func request_Generation_CancelResponse_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extGenwayv1.CancelResponseRequest
@@ -1478,6 +1515,13 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GetResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+
+	mux.Handle(http.MethodGet, pattern_Generation_StreamResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
 	mux.Handle(http.MethodPost, pattern_Generation_CancelResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2054,6 +2098,23 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GetResponse_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_Generation_StreamResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/StreamResponse", runtime.WithHTTPPathPattern("/v1/responses/{id}:stream"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_StreamResponse_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_StreamResponse_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Generation_CancelResponse_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -2137,6 +2198,7 @@ var (
 	pattern_Generation_GetModel_0            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GetModel_1            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GetResponse_0         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "responses", "id"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamResponse_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "responses", "id"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_CancelResponse_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "responses", "id", "cancel"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_DeleteResponse_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2}, []string{"v1", "responses", "id"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_ListInputItems_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 1, 0, 4, 1, 5, 2, 2, 3}, []string{"v1", "responses", "id", "input_items"}, "", runtime.WithStrictDeepWildcard()))
@@ -2171,6 +2233,7 @@ var (
 	forward_Generation_GetModel_0            = runtime.ForwardResponseMessage
 	forward_Generation_GetModel_1            = runtime.ForwardResponseMessage
 	forward_Generation_GetResponse_0         = runtime.ForwardResponseMessage
+	forward_Generation_StreamResponse_0      = runtime.ForwardResponseStream
 	forward_Generation_CancelResponse_0      = runtime.ForwardResponseMessage
 	forward_Generation_DeleteResponse_0      = runtime.ForwardResponseMessage
 	forward_Generation_ListInputItems_0      = runtime.ForwardResponseMessage
