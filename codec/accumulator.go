@@ -175,8 +175,8 @@ func (o *openPart) add(d *genwayv1.PartDelta) {
 	case *genwayv1.PartDelta_ArgumentsJson:
 		o.text.WriteString(v.ArgumentsJson)
 	case *genwayv1.PartDelta_Input:
-		if p.GetToolCall().Input == nil {
-			p.GetToolCall().Input = new(string)
+		if !IsCustom(p.GetToolCall()) {
+			p.GetToolCall().Arguments = &genwayv1.ToolCall_Input{}
 		}
 		o.input.WriteString(v.Input)
 	case *genwayv1.PartDelta_Citation:
@@ -219,10 +219,10 @@ func (o *openPart) close() *genwayv1.Part {
 			k.Thinking.Summary = append(k.Thinking.Summary, s.String())
 		}
 	case *genwayv1.Part_ToolCall:
-		k.ToolCall.ArgumentsJson = o.text.String()
-		if k.ToolCall.Input != nil {
-			input := o.input.String()
-			k.ToolCall.Input = &input
+		if IsCustom(k.ToolCall) {
+			k.ToolCall.Arguments = &genwayv1.ToolCall_Input{Input: o.input.String()}
+		} else {
+			SetArguments(k.ToolCall, o.text.String())
 		}
 	}
 	if m := MediaOf(o.part); m != nil {
@@ -305,17 +305,17 @@ func (u *partEvents) part(p *genwayv1.Part) {
 		u.thinking(k.Thinking)
 	case *genwayv1.Part_ToolCall:
 		call := &genwayv1.ToolCall{Id: k.ToolCall.Id, Name: k.ToolCall.Name}
-		if k.ToolCall.Input != nil {
-			call.Input = new(string)
+		if IsCustom(k.ToolCall) {
+			call.Arguments = &genwayv1.ToolCall_Input{}
 		}
 		opening.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 		opening.ThoughtSignature = p.ThoughtSignature
 		u.Open(opening)
-		if k.ToolCall.Input != nil {
+		if IsCustom(k.ToolCall) {
 			u.pieces(k.ToolCall.GetInput(), InputDelta)
 		}
-		if k.ToolCall.ArgumentsJson != "" {
-			u.pieces(k.ToolCall.ArgumentsJson, ArgumentsDelta)
+		if k.ToolCall.GetArgumentsJson() != "" {
+			u.pieces(k.ToolCall.GetArgumentsJson(), ArgumentsDelta)
 		}
 	default:
 		opening = proto.CloneOf(p)
@@ -395,11 +395,15 @@ func TextPart(text string) *genwayv1.Part {
 // CallPart is TextPart for a call of a tool.
 func CallPart(name, arguments string) *genwayv1.Part {
 	p := new(struct {
-		part genwayv1.Part
-		kind genwayv1.Part_ToolCall
-		call genwayv1.ToolCall
+		part      genwayv1.Part
+		kind      genwayv1.Part_ToolCall
+		call      genwayv1.ToolCall
+		arguments genwayv1.ToolCall_ArgumentsJson
 	})
-	p.call.Name, p.call.ArgumentsJson = name, arguments
+	p.call.Name = name
+	if p.arguments.ArgumentsJson = arguments; arguments != "" {
+		p.call.Arguments = &p.arguments
+	}
 	p.kind.ToolCall = &p.call
 	p.part.Kind = &p.kind
 	return &p.part

@@ -40,9 +40,11 @@ func part(t *rapid.T) *genwayv1.Part {
 		}
 		p.Kind = &genwayv1.Part_Thinking{Thinking: k}
 	case 2:
-		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: text(t, "call"), Name: "f", ArgumentsJson: text(t, "arguments")}}
+		call := &genwayv1.ToolCall{Id: text(t, "call"), Name: "f"}
+		codec.SetArguments(call, text(t, "arguments"))
+		p.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 	case 3:
-		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "g", Input: new(text(t, "input"))}}
+		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "g", Arguments: &genwayv1.ToolCall_Input{Input: text(t, "input")}}}
 	case 4:
 		p.Kind = &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: text(t, "refusal")}}
 	case 5:

@@ -74,7 +74,7 @@ func TestCheckCalls(t *testing.T) {
 		return p
 	}
 	custom := call("")
-	custom.GetToolCall().Input = new(`{"a`)
+	custom.GetToolCall().Arguments = &genwayv1.ToolCall_Input{Input: `{"a`}
 	for name, c := range map[string]struct {
 		parts  []*genwayv1.Part
 		reason genwayv1.StopReason

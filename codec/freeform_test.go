@@ -14,7 +14,7 @@ func customTool(name string) []*genwayv1.Tool {
 
 func called(name, arguments string) *genwayv1.GenerateTextResponse {
 	return &genwayv1.GenerateTextResponse{Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{
-		{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c", Name: name, ArgumentsJson: arguments}}},
+		{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c", Name: name, Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: arguments}}}},
 	}}}}
 }
 
@@ -30,7 +30,7 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 		}
 		unary := called("run", arguments)
 		codec.NewFreeForm(customTool("run")).Response(unary)
-		if call := unary.Candidates[0].Parts[0].GetToolCall(); call.Input == nil || *call.Input != input || call.ArgumentsJson != "" {
+		if call := unary.Candidates[0].Parts[0].GetToolCall(); !codec.IsCustom(call) || call.GetInput() != input || call.GetArgumentsJson() != "" {
 			t.Fatalf("%q became %v", arguments, call)
 		}
 		split := func(s string) []string {
@@ -45,7 +45,7 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if call := fold.Response().Candidates[0].Parts[0].GetToolCall(); call.Input == nil || *call.Input != input || call.ArgumentsJson != "" {
+		if call := fold.Response().Candidates[0].Parts[0].GetToolCall(); !codec.IsCustom(call) || call.GetInput() != input || call.GetArgumentsJson() != "" {
 			t.Fatalf("streamed, %q became %v", arguments, call)
 		}
 	})
@@ -57,7 +57,7 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 	other := called("look", `{"input":"x"}`)
 	codec.NewFreeForm(customTool("run")).Response(other)
 	codec.NewFreeForm(nil).Response(other)
-	if call := other.Candidates[0].Parts[0].GetToolCall(); call.Input != nil || call.ArgumentsJson != `{"input":"x"}` {
+	if call := other.Candidates[0].Parts[0].GetToolCall(); codec.IsCustom(call) || call.GetArgumentsJson() != `{"input":"x"}` {
 		t.Errorf("a function's call became %v", call)
 	}
 }

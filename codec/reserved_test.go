@@ -265,7 +265,7 @@ func everything(p genwayv1.Protocol) *genwayv1.GenerateTextRequest {
 	r.Messages[0].Parts = append(r.Messages[0].Parts, &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: p, Type: "new", Json: []byte(`{"type":"new"}`)}}})
 	r.Messages = append(r.Messages,
 		&genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT, Parts: []*genwayv1.Part{
-			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", ArgumentsJson: `{"a":1}`}}, NativeFields: fields()}}},
+			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"a":1}`}}}, NativeFields: fields()}}},
 		&genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL, Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "a", Name: "f", ResultJson: new(`{"a":1}`)}}}}})
 	r.Tools = []*genwayv1.Tool{

@@ -21,6 +21,25 @@ import (
 // The input of messages and the args of generateContent are objects: there is no place for
 // text that is not one JSON object, and an empty object in its place is another call.
 
+// IsCustom reports whether a call is of a custom tool: it has free-form input, which may be empty. It is false for nil.
+func IsCustom(call *genwayv1.ToolCall) bool {
+	_, custom := call.GetArguments().(*genwayv1.ToolCall_Input)
+	return custom
+}
+
+// SetArguments sets the arguments of a call, in the memory of those that it has. Empty ones are absent.
+func SetArguments(call *genwayv1.ToolCall, arguments string) {
+	before, ok := call.GetArguments().(*genwayv1.ToolCall_ArgumentsJson)
+	switch {
+	case arguments == "":
+		call.Arguments = nil
+	case ok:
+		before.ArgumentsJson = arguments
+	default:
+		call.Arguments = &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: arguments}
+	}
+}
+
 // AreObject reports whether arguments are one JSON object in which no name occurs twice.
 func AreObject(arguments string) bool {
 	v := jsontext.Value(arguments)
@@ -43,7 +62,7 @@ func AreNone(arguments string) bool {
 // object. As the last part of a cut answer it is a call whose arguments never came.
 func WithoutArguments(p *genwayv1.Part) bool {
 	call := p.GetToolCall()
-	return call != nil && call.Input == nil && AreNone(call.GetArgumentsJson())
+	return call != nil && !IsCustom(call) && AreNone(call.GetArgumentsJson())
 }
 
 // BrokenOff reports whether arguments are an incomplete JSON object or array. Arguments that are invalid
@@ -105,7 +124,7 @@ func BrokenArguments(tool string) *fault.Error {
 func CheckCalls(resp *genwayv1.GenerateTextResponse) error {
 	for _, c := range resp.GetCandidates() {
 		for _, p := range c.GetParts() {
-			if call := p.GetToolCall(); call != nil && call.Input == nil && !Cut(c.GetStopReason()) && BrokenOff(call.GetArgumentsJson()) {
+			if call := p.GetToolCall(); call != nil && !IsCustom(call) && !Cut(c.GetStopReason()) && BrokenOff(call.GetArgumentsJson()) {
 				return brokenOff(call.GetName(), resp.GetUsage())
 			}
 		}
@@ -287,8 +306,7 @@ func (f *FreeForm) Response(resp *genwayv1.GenerateTextResponse) {
 	for _, c := range resp.GetCandidates() {
 		for _, p := range c.GetParts() {
 			if call := p.GetToolCall(); f.stands(call) {
-				input := freeFormInput(call.ArgumentsJson)
-				call.ArgumentsJson, call.Input = "", &input
+				call.Arguments = &genwayv1.ToolCall_Input{Input: freeFormInput(call.GetArgumentsJson())}
 			}
 		}
 	}
@@ -296,7 +314,7 @@ func (f *FreeForm) Response(resp *genwayv1.GenerateTextResponse) {
 
 // stands reports whether a call with arguments stands for one with text.
 func (f *FreeForm) stands(call *genwayv1.ToolCall) bool {
-	return call != nil && call.Input == nil && f.custom[call.Name]
+	return call != nil && !IsCustom(call) && f.custom[call.Name]
 }
 
 // Events restores the calls of a stream. The text of a call comes in one piece, once
@@ -310,11 +328,11 @@ func (f *FreeForm) Events(events []*genwayv1.StreamGenerateTextResponse) []*genw
 		if started := ev.GetPartStarted(); started != nil {
 			if call := started.GetPart().GetToolCall(); f.stands(call) {
 				arguments := &strings.Builder{}
-				arguments.WriteString(call.ArgumentsJson)
+				arguments.WriteString(call.GetArgumentsJson())
 				f.open[place{started.Candidate, started.Index}] = arguments
 				ev = proto.CloneOf(ev) // its decoder may look at it again
 				call = ev.GetPartStarted().Part.GetToolCall()
-				call.ArgumentsJson, call.Input = "", new(string)
+				call.Arguments = &genwayv1.ToolCall_Input{}
 			}
 		}
 		if delta := ev.GetPartDelta(); delta != nil {

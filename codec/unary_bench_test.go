@@ -20,7 +20,7 @@ func BenchmarkUnary(b *testing.B) {
 		Candidates: []*genwayv1.Candidate{{
 			Parts: []*genwayv1.Part{
 				codec.TextPart("It will rain in the afternoon, and the wind turns to the north-west."),
-				{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "weather", ArgumentsJson: `{"city":"Turin","days":3}`}}},
+				{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "weather", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"city":"Turin","days":3}`}}}},
 			},
 			StopReason: genwayv1.StopReason_STOP_REASON_TOOL_CALL,
 		}},

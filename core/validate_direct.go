@@ -94,9 +94,6 @@ func checkPart(p *genwayv1.Part, path func() string) error {
 	if o := p.GetOpaque(); o != nil && !member.Valid(o.GetJson()) {
 		return notJSON(path() + ".opaque.json")
 	}
-	if call := p.GetToolCall(); call != nil && call.Input != nil && call.GetArgumentsJson() != "" {
-		return fault.Invalid(path()+".tool_call.input", "%s.tool_call.input: the call has arguments_json, too; expected one of them", path())
-	}
 	if c := p.GetCacheControl(); c != nil {
 		if err := checkCache(c, path); err != nil {
 			return err

@@ -83,13 +83,10 @@ func TestU45DirectRequestsAreChecked(t *testing.T) {
 		"thinking.budget_tokens": func(r *genwayv1.GenerateTextRequest) {
 			r.Thinking = &genwayv1.ThinkingConfig{Effort: "high", BudgetTokens: new(int32(0))}
 		},
-		"thinking.foo":     func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{NativeFields: wrong} },
-		"audio_output.foo": func(r *genwayv1.GenerateTextRequest) { r.AudioOutput = &genwayv1.AudioOutput{NativeFields: wrong} },
-		"foo":              func(r *genwayv1.GenerateTextRequest) { r.NativeFields = wrong },
-		"messages[0].parts[0].tool_call.input": func(r *genwayv1.GenerateTextRequest) {
-			part(r).Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "f", ArgumentsJson: "{}", Input: new("")}}
-		},
-		"messages[0].parts[0].cache_control.ttl":                      func(r *genwayv1.GenerateTextRequest) { part(r).CacheControl = cached(time.Nanosecond) },
+		"thinking.foo":                           func(r *genwayv1.GenerateTextRequest) { r.Thinking = &genwayv1.ThinkingConfig{NativeFields: wrong} },
+		"audio_output.foo":                       func(r *genwayv1.GenerateTextRequest) { r.AudioOutput = &genwayv1.AudioOutput{NativeFields: wrong} },
+		"foo":                                    func(r *genwayv1.GenerateTextRequest) { r.NativeFields = wrong },
+		"messages[0].parts[0].cache_control.ttl": func(r *genwayv1.GenerateTextRequest) { part(r).CacheControl = cached(time.Nanosecond) },
 		"messages[0].parts[0].tool_result.parts[0].cache_control.ttl": result(&genwayv1.Part{Kind: &genwayv1.Part_Text{}, CacheControl: cached(0)}),
 		"tools[0].cache_control.ttl":                                  tool(&genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f"}}, CacheControl: cached(-time.Second)}),
 		"cache_control.ttl":                                           func(r *genwayv1.GenerateTextRequest) { r.CacheControl = cached(1 << 31 * time.Second) },

@@ -208,7 +208,7 @@ func TestInputCounts(t *testing.T) {
 		"a file": {part(&genwayv1.Part{Kind: &genwayv1.Part_File{File: data("hello world")}}), 2},
 		"a PDF":  {part(&genwayv1.Part{Kind: &genwayv1.Part_File{File: data("%PDF-1.4\n/Type /Page\n/Type /Page\n")}}), 516},
 		"a tool": {ask("hello world", offer(function("hello", "world", `{}`))), 2 + 1 + 1 + 1},
-		"a call": {part(&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "hello", ArgumentsJson: "{}"}}}), 2},
+		"a call": {part(&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "hello", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}}}), 2},
 		"a result": {part(&genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{
 			ResultJson: new("{}"), Parts: []*genwayv1.Part{textPart("hello world"), picture(onePixel)}}}}), 1 + 2 + 255},
 		"thinking": {part(&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hello world", Summary: []string{"hello"}}}}), 3},

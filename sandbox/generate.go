@@ -256,14 +256,14 @@ func cutText(c *genwayv1.Candidate, i int, text string) {
 
 func cutCall(c *genwayv1.Candidate, i, limit int) {
 	call := c.Parts[i].GetToolCall()
-	arguments, _ := tokens.Cut(call.GetArgumentsJson(), limit)
-	call.ArgumentsJson = arguments
-	if call.Input != nil {
-		input, _ := tokens.Cut(call.GetInput(), limit)
-		call.Input = &input
+	arguments, _ := tokens.Cut(call.GetArgumentsJson()+call.GetInput(), limit)
+	if codec.IsCustom(call) {
+		call.Arguments = &genwayv1.ToolCall_Input{Input: arguments}
+	} else {
+		codec.SetArguments(call, arguments)
 	}
 	c.Parts = c.Parts[:i+1]
-	if arguments == "" && call.GetInput() == "" {
+	if arguments == "" {
 		c.Parts = c.Parts[:i]
 	}
 }

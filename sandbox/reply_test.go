@@ -34,7 +34,7 @@ func TestPlainReplyIsShort(t *testing.T) {
 // TestReplyShowsAll sends a bit of everything and looks for it in the reply.
 func TestReplyShowsAll(t *testing.T) {
 	assistant, user := genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_USER
-	call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c1", Name: "lookup", ArgumentsJson: `{"q":1}`}}}
+	call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c1", Name: "lookup", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"q":1}`}}}}
 	result := &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "c1", Parts: []*genwayv1.Part{textPart("found it")}}}}
 	req := conversed([]*genwayv1.Message{
 		say(genwayv1.Role_ROLE_SYSTEM, "Be brief."),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/sandbox/media"
@@ -273,7 +274,7 @@ func describe(p *genwayv1.Part) string {
 	case *genwayv1.Part_Thinking:
 		return describeThinking(k.Thinking)
 	case *genwayv1.Part_ToolCall:
-		if k.ToolCall.Input != nil {
+		if codec.IsCustom(k.ToolCall) {
 			return fmt.Sprintf("called %s with %s", clip(k.ToolCall.GetName(), 200), excerpt(k.ToolCall.GetInput()))
 		}
 		return fmt.Sprintf("called %s with %s", clip(k.ToolCall.GetName(), 200), excerpt(k.ToolCall.GetArgumentsJson()))

@@ -192,24 +192,23 @@ func fitting(tools []*genwayv1.Tool, prompt string) []*genwayv1.Tool {
 // exact is the call a directive asks for.
 func exact(t *genwayv1.Tool, argument string) *genwayv1.ToolCall {
 	if t.GetCustom() == nil {
-		return &genwayv1.ToolCall{Name: toolName(t), ArgumentsJson: argument}
+		return &genwayv1.ToolCall{Name: toolName(t), Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: argument}}
 	}
 	if text, ok := unquoted(argument); ok {
 		argument = text
 	}
-	return &genwayv1.ToolCall{Name: toolName(t), Input: &argument}
+	return &genwayv1.ToolCall{Name: toolName(t), Arguments: &genwayv1.ToolCall_Input{Input: argument}}
 }
 
 // filled is a call whose arguments satisfy the tool's schema. A custom tool gets the
 // prompt.
 func filled(req *genwayv1.GenerateTextRequest, t *genwayv1.Tool, o schema.Options) (*genwayv1.ToolCall, error) {
 	if t.GetCustom() != nil {
-		input := o.Hints.Prompt
-		return &genwayv1.ToolCall{Name: toolName(t), Input: &input}, nil
+		return &genwayv1.ToolCall{Name: toolName(t), Arguments: &genwayv1.ToolCall_Input{Input: o.Hints.Prompt}}, nil
 	}
 	parameters := t.GetFunction().GetParametersJson()
 	if parameters == "" {
-		return &genwayv1.ToolCall{Name: toolName(t), ArgumentsJson: "{}"}, nil
+		return &genwayv1.ToolCall{Name: toolName(t), Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}, nil
 	}
 	arguments, err := o.Instance([]byte(parameters))
 	if err != nil {
@@ -219,7 +218,7 @@ func filled(req *genwayv1.GenerateTextRequest, t *genwayv1.Tool, o schema.Option
 	if arguments[0] != '{' {
 		arguments = []byte("{}")
 	}
-	return &genwayv1.ToolCall{Name: toolName(t), ArgumentsJson: string(arguments)}, nil
+	return &genwayv1.ToolCall{Name: toolName(t), Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: string(arguments)}}, nil
 }
 
 // callID names the n-th call of a candidate: the same for the same answer.

@@ -143,7 +143,7 @@ func results(after string, result *genwayv1.ToolResult, with ...func(*genwayv1.G
 	return conversed([]*genwayv1.Message{
 		say(genwayv1.Role_ROLE_USER, `Call the tool read with {"filePath":"a"}.`),
 		{Role: genwayv1.Role_ROLE_ASSISTANT, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{
-			Id: "c1", Name: "read", ArgumentsJson: `{"filePath":"a"}`}}}}},
+			Id: "c1", Name: "read", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"filePath":"a"}`}}}}}},
 		back,
 	}, append([]func(*genwayv1.GenerateTextRequest){offer(reader, weather)}, with...)...)
 }

@@ -357,7 +357,7 @@ func TestBrokenCores(t *testing.T) {
 		"arguments that are not JSON": {func(c *core) {
 			c.answer = func(_ *textRequest, a *textAnswer) {
 				if call := a.Candidates[0].Parts[0].GetToolCall(); call != nil {
-					call.ArgumentsJson = "city: Paris"
+					call.Arguments = &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "city: Paris"}
 				}
 			}
 		}, "tools/call"},

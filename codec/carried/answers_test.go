@@ -81,7 +81,7 @@ func eachField(t *testing.T, to genwayv1.Protocol, check func(name string, resp 
 					c.Parts = c.Parts[len(c.Parts)-1:] // streams of some protocols join parts
 				}
 				if call := resp.GetCandidates(); len(call) > 0 && call[0].Parts[0].GetToolCall().GetInput() != "" {
-					call[0].Parts[0].GetToolCall().ArgumentsJson = "" // a call has the one or the other
+					call[0].Parts[0].GetToolCall().Arguments = nil // a call has the one or the other
 				}
 				check(s.title+": "+table.row(f, i).name, resp)
 			}

@@ -40,7 +40,7 @@ func text(s string) *genwayv1.Part {
 }
 
 func toolCall() *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "weather", ArgumentsJson: "{}"}}}
+	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "weather", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}}}
 }
 
 func toolResult() *genwayv1.Part {

@@ -114,7 +114,7 @@ func (d decoder) choice(c *choice, place int32, losses *codec.Losses) (*genwayv1
 		case word == "":
 			return nil, fault.Missing("choices.message.tool_calls.function.arguments")
 		case codec.Cut(end.reason):
-			out.Parts[len(out.Parts)-1].GetToolCall().ArgumentsJson = ""
+			out.Parts[len(out.Parts)-1].GetToolCall().Arguments = nil
 		}
 	}
 	out.StopReason, out.NativeStopReason, out.StopSequence = end.reason, end.native, end.sequence

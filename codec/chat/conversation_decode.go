@@ -98,7 +98,7 @@ func (c *conversation) assistantTurn(m *message, place member.Place) (*genwayv1.
 		if call == nil {
 			continue
 		}
-		if call.Input != nil {
+		if codec.IsCustom(call) {
 			if c.custom == nil {
 				c.custom = map[string]bool{}
 			}
@@ -341,9 +341,8 @@ func (f *functionCall) part(marks string) *genwayv1.Part {
 }
 
 func (c *customCall) part() *genwayv1.Part {
-	input := c.Input.spelled()
 	return &genwayv1.Part{
-		Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: c.Name, Input: &input}},
+		Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: c.Name, Arguments: &genwayv1.ToolCall_Input{Input: c.Input.spelled()}}},
 		NativeFields: member.NativesUnder(protocol, "custom.", c.Extra),
 	}
 }

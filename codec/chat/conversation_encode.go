@@ -379,7 +379,7 @@ func concat(list []string) string {
 // where there is none.
 func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 	c := p.GetToolCall()
-	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
+	if !codec.IsCustom(c) && (s.deprecated || marked(p.NativeFields, functionCallName)) {
 		if s.FunctionCall != nil {
 			s.losses.Add(member.Within(s.path, ".parts", int(place)), "the deprecated function_call holds one call")
 			return
@@ -392,11 +392,11 @@ func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 		out.ID = codec.SyntheticToolID(s.id, s.index, place)
 	}
 	switch {
-	case c.Input != nil && !s.dialect.Takes("tools.custom"):
-		out.Function = &functionCall{Name: c.Name, Arguments: textOf(codec.FreeFormArguments(*c.Input))}
-	case c.Input != nil:
+	case codec.IsCustom(c) && !s.dialect.Takes("tools.custom"):
+		out.Function = &functionCall{Name: c.Name, Arguments: textOf(codec.FreeFormArguments(c.GetInput()))}
+	case codec.IsCustom(c):
 		out.Type = "custom"
-		out.Custom = &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
+		out.Custom = &customCall{Name: c.Name, Input: textOf(c.GetInput()), Extra: inner(p.NativeFields, "custom.")}
 	default:
 		out.Function = functionCallOf(p)
 	}
@@ -417,7 +417,7 @@ func (s *messageEncoder) unknown(out *toolCall, p *genwayv1.Part, place int32) {
 // functionCallOf writes the name and arguments; none are the empty object (T10).
 func functionCallOf(p *genwayv1.Part) *functionCall {
 	c := p.GetToolCall()
-	arguments := c.ArgumentsJson
+	arguments := c.GetArgumentsJson()
 	if arguments == "" {
 		arguments = "{}"
 	}

@@ -3,6 +3,7 @@ package chat_test
 import (
 	"fmt"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"pgregory.net/rapid"
@@ -123,7 +124,7 @@ func drawAssistant(t *rapid.T, turn int) (*genwayv1.Message, []string) {
 }
 
 func drawResult(t *rapid.T, call *genwayv1.ToolCall) *genwayv1.Message {
-	r := &genwayv1.ToolResult{ToolCallId: call.Id, Name: maybe(t, "name", words), Custom: call.Input != nil}
+	r := &genwayv1.ToolResult{ToolCallId: call.Id, Name: maybe(t, "name", words), Custom: codec.IsCustom(call)}
 	for range rapid.IntRange(1, 2).Draw(t, "result parts") {
 		p := drawText(t)
 		p.CacheControl = drawCache(t)

@@ -177,11 +177,11 @@ func drawCall(t *rapid.T, i int, custom bool) *genwayv1.Part {
 	call := &genwayv1.ToolCall{Id: fmt.Sprintf("call_%d%s", i, words.Draw(t, "call id")), Name: words.Draw(t, "function")}
 	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}, ThoughtSignature: drawSeal(t)}
 	if custom {
-		call.Name, call.Input = "shell", new(texts.Draw(t, "input"))
+		call.Name, call.Arguments = "shell", &genwayv1.ToolCall_Input{Input: texts.Draw(t, "input")}
 		p.NativeFields = drawNatives(t, "custom.note", "extra")
 		return p
 	}
-	call.ArgumentsJson = rapid.SampledFrom([]string{"{}", `{"a": 1.0 }`, `{"q":"\u00e9"}`, `{"cut":`}).Draw(t, "arguments")
+	call.Arguments = &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: rapid.SampledFrom([]string{"{}", `{"a": 1.0 }`, `{"q":"\u00e9"}`, `{"cut":`}).Draw(t, "arguments")}
 	p.NativeFields = drawNatives(t, "function.parsed_arguments", "extra")
 	return p
 }

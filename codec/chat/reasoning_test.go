@@ -23,7 +23,7 @@ func signedThought(s string) *genwayv1.Part {
 }
 
 func calling(name string) *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_" + name, Name: name, ArgumentsJson: "{}"}}}
+	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_" + name, Name: name, Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}}}
 }
 
 func opaqueThought() *genwayv1.Part {

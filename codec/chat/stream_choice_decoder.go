@@ -272,7 +272,7 @@ func (cd *choiceDecoder) call(d decoder, c *toolCall, before *streamedPart) *str
 		cd.calls = true
 		call := &genwayv1.ToolCall{Id: c.ID}
 		if c.kind() == "custom" {
-			call.Input = new(string)
+			call.Arguments = &genwayv1.ToolCall_Input{}
 		}
 		st = cd.push(kindCall, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}, false)
 		st.key = int32(len(cd.closed) + len(cd.list) - 1)
@@ -281,8 +281,8 @@ func (cd *choiceDecoder) call(d decoder, c *toolCall, before *streamedPart) *str
 		}
 	}
 	call := st.opening.GetToolCall()
-	if c.Custom != nil && c.Function == nil && call.Input == nil && !st.open && st.text.Len() == 0 {
-		call.Input = new(string)
+	if c.Custom != nil && c.Function == nil && !codec.IsCustom(call) && !st.open && st.text.Len() == 0 {
+		call.Arguments = &genwayv1.ToolCall_Input{}
 	}
 	st.defined = st.defined || c.Function != nil || c.Custom != nil
 	var name, piece string
@@ -291,7 +291,7 @@ func (cd *choiceDecoder) call(d decoder, c *toolCall, before *streamedPart) *str
 		name, piece = c.Function.Name, c.Function.Arguments.spelled()
 		fields = member.NativesUnder(protocol, "function.", c.Function.Extra)
 	}
-	if call.Input != nil && c.Custom != nil {
+	if codec.IsCustom(call) && c.Custom != nil {
 		name, piece = c.Custom.Name, c.Custom.Input.spelled()
 		fields = member.NativesUnder(protocol, "custom.", c.Custom.Extra)
 	}
@@ -352,7 +352,7 @@ func (cd *choiceDecoder) piece(st *streamedPart, name, piece string, fields []*g
 	if repeated {
 		return
 	}
-	if call.Input != nil {
+	if codec.IsCustom(call) {
 		cd.add(st, codec.InputDelta(piece))
 	} else {
 		cd.add(st, codec.ArgumentsDelta(piece))

@@ -133,7 +133,7 @@ func (s *choiceEncoder) close() error {
 	case *genwayv1.Part_Thinking:
 		return s.thought.close(s)
 	case *genwayv1.Part_ToolCall:
-		s.bare = k.ToolCall.Input == nil && !s.written && !skipped
+		s.bare = !codec.IsCustom(k.ToolCall) && !s.written && !skipped
 	case *genwayv1.Part_Image:
 		if out, err := s.part(p, path); err == nil {
 			return s.write(&message{Images: []part{out}}, nil)
@@ -259,9 +259,9 @@ func (s *choiceEncoder) finish(end *genwayv1.CandidateEnd) error {
 // call opens a tool call: id and name once, in the first piece (T8).
 func (s *choiceEncoder) call(c *genwayv1.ToolCall) error {
 	p := s.current
-	s.written = c.ArgumentsJson != ""
-	f := &functionCall{Name: c.Name, Arguments: textOf(c.ArgumentsJson), Extra: inner(p.NativeFields, "function.")}
-	s.calling = c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName))
+	s.written = c.GetArgumentsJson() != ""
+	f := &functionCall{Name: c.Name, Arguments: textOf(c.GetArgumentsJson()), Extra: inner(p.NativeFields, "function.")}
+	s.calling = !codec.IsCustom(c) && (s.deprecated || marked(p.NativeFields, functionCallName))
 	if s.calling {
 		if s.skipped = s.called; s.skipped {
 			s.losses.Add(s.path(), "the deprecated function_call holds one call")
@@ -276,8 +276,8 @@ func (s *choiceEncoder) call(c *genwayv1.ToolCall) error {
 	if out.ID == "" {
 		out.ID = codec.SyntheticToolID(s.id, s.index, s.place)
 	}
-	if c.Input != nil {
-		out.Type, out.Custom = "custom", &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
+	if codec.IsCustom(c) {
+		out.Type, out.Custom = "custom", &customCall{Name: c.Name, Input: textOf(c.GetInput()), Extra: inner(p.NativeFields, "custom.")}
 	} else {
 		out.Function = f
 	}

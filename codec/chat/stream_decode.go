@@ -351,7 +351,7 @@ func (q *queue) start(st *streamedPart) {
 func (q *queue) close(cut bool) {
 	head := q.list[0]
 	q.start(head)
-	if !cut && head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.text.Len() == 0 {
+	if !cut && head.kind == kindCall && !codec.IsCustom(head.opening.GetToolCall()) && head.text.Len() == 0 {
 		q.add(head, codec.ArgumentsDelta("{}")) // T10
 	}
 	q.Complete()
@@ -364,7 +364,7 @@ func (q *queue) close(cut bool) {
 // does not.
 func (st *streamedPart) closable() bool {
 	call := st.opening.GetToolCall()
-	return st.kind != kindCall || call.Name != "" && call.Input == nil && wholeJSON(st.text.String())
+	return st.kind != kindCall || call.Name != "" && !codec.IsCustom(call) && wholeJSON(st.text.String())
 }
 
 // wholeJSON reports whether the text is an object that has its end.
@@ -404,7 +404,7 @@ func (c *toolCall) number() int32 { return max(0, *c.Index) }
 // whole, and the piece has another name, or other arguments that are whole.
 func (st *streamedPart) precedes(c *toolCall) bool {
 	call, name := st.opening.GetToolCall(), c.named()
-	if name == "" || call.Name == "" || call.Input != nil || !wholeJSON(st.text.String()) {
+	if name == "" || call.Name == "" || codec.IsCustom(call) || !wholeJSON(st.text.String()) {
 		return false
 	}
 	if c.Function == nil || name != call.Name {

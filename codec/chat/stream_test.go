@@ -190,7 +190,7 @@ func TestForeignSealsComeBack(t *testing.T) { // R1, R6
 	answer := answerOf(
 		&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hm", Signature: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("sig+/=")}}}},
 		&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("red")}}}},
-		&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", ArgumentsJson: "{}"}},
+		&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}},
 			ThoughtSignature: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte{0, 255}}},
 	)
 	body, err := c.EncodeResponse(answer, codec.Answer{})

@@ -143,7 +143,7 @@ func sameAnswers(t *testing.T, label string, c codec.Codec, head, whole *codec.R
 	answer := &genwayv1.GenerateTextResponse{Id: "a", Model: "m", Usage: &genwayv1.Usage{InputTokens: 1}, Candidates: []*genwayv1.Candidate{{
 		Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hm"}}},
-			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c", Name: "f", ArgumentsJson: "{}"}}},
+			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c", Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}}},
 		},
 		StopReason: genwayv1.StopReason_STOP_REASON_TOOL_CALL,
 	}}}

@@ -275,7 +275,7 @@ func (h *callerHistory) call(p *genwayv1.Part, c *callerTool, item []byte) *genw
 	}
 	h.calls[id], h.calls[callID] = callID, callID
 	return &genwayv1.Part{
-		Kind:             &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: callID, Name: c.name, ArgumentsJson: string(arguments)}},
+		Kind:             &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: callID, Name: c.name, Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: string(arguments)}}},
 		ThoughtSignature: p.GetThoughtSignature(),
 	}
 }
@@ -346,7 +346,7 @@ func (c *CallerCalls) Response(resp *genwayv1.GenerateTextResponse) {
 	for i, candidate := range resp.GetCandidates() {
 		for j, p := range candidate.GetParts() {
 			call := p.GetToolCall()
-			if known := c.tools[call.GetName()]; known != nil && call.Input == nil {
+			if known := c.tools[call.GetName()]; known != nil && !codec.IsCustom(call) {
 				if item := known.item(call, call.GetArgumentsJson(), resp.GetId(), int32(i), int32(j)); item != nil {
 					candidate.Parts[j] = &genwayv1.Part{Kind: item, ThoughtSignature: p.GetThoughtSignature()}
 				}
@@ -396,7 +396,7 @@ func (c *CallerCalls) Events(events []*genwayv1.StreamGenerateTextResponse) []*g
 			c.response = p.Started.GetId()
 		case *genwayv1.StreamGenerateTextResponse_PartStarted:
 			call := p.PartStarted.GetPart().GetToolCall()
-			if known := c.tools[call.GetName()]; known != nil && call.Input == nil {
+			if known := c.tools[call.GetName()]; known != nil && !codec.IsCustom(call) {
 				held := &heldCall{tool: known, events: []*genwayv1.StreamGenerateTextResponse{ev}}
 				held.arguments.WriteString(call.GetArgumentsJson())
 				c.held[p.PartStarted.GetCandidate()] = held

@@ -106,7 +106,8 @@ func TestCallerHistory(t *testing.T) {
 func TestCallerCalls(t *testing.T) {
 	tools := []*genwayv1.Tool{hostedTool(responses, "shell", `{}`)}
 	answer := func(arguments string) *genwayv1.GenerateTextResponse {
-		call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "shell", ArgumentsJson: arguments}}, ThoughtSignature: &genwayv1.Seal{Value: []byte("s")}}
+		call := codec.CallPart("shell", arguments)
+		call.ThoughtSignature = &genwayv1.Seal{Value: []byte("s")}
 		other := codec.CallPart("look", arguments)
 		return &genwayv1.GenerateTextResponse{Id: "r", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{codec.TextPart("I run it."), call, other}}}}
 	}

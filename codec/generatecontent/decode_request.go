@@ -336,16 +336,18 @@ func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) err
 	if r.answer && inPieces(w.Extra) {
 		return fault.Invalid(path+".partialArgs", "%s has its arguments in pieces, which streamFunctionCallArguments asks for: only clients of generateContent can put them together", path)
 	}
-	call := &genwayv1.ToolCall{Id: w.ID, Name: w.Name, ArgumentsJson: "{}"}
+	arguments := "{}"
 	switch {
 	case w.ArgsText != nil:
-		call.ArgumentsJson = *w.ArgsText
+		arguments = *w.ArgsText
 	case present(w.Args):
 		if w.Args.Kind() != '{' {
 			return fault.Invalid(path+".args", "%s.args is not an object", path)
 		}
-		call.ArgumentsJson = member.Text(w.Args)
+		arguments = member.Text(w.Args)
 	}
+	call := &genwayv1.ToolCall{Id: w.ID, Name: w.Name}
+	codec.SetArguments(call, arguments)
 	p.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 	var err error
 	p.NativeFields, err = nested("functionCall.", w.Extra, path, nil)

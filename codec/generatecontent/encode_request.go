@@ -360,7 +360,7 @@ func (e *writer) seal(s *genwayv1.Seal, path string) string {
 
 // broken reports whether the arguments of a call have no place in its args.
 func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
+	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
 }
 
 // functionCall writes a tool call. Arguments that are not one JSON object go as text into
@@ -374,7 +374,7 @@ func (e *writer) functionCall(call *genwayv1.ToolCall, path string, fields []*ge
 		e.calls[call.GetId()] = writtenCall{call.GetName(), len(e.calls)}
 	}
 	switch text := call.GetArgumentsJson(); {
-	case call.Input != nil:
+	case codec.IsCustom(call):
 		w.Args = jsontext.Value(codec.FreeFormArguments(call.GetInput()))
 	case codec.AreNone(text):
 	case codec.AreObject(text):

@@ -104,7 +104,7 @@ func drawMedia(t *rapid.T) *genwayv1.Part {
 func drawCall(t *rapid.T) *genwayv1.Part {
 	return &genwayv1.Part{
 		Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{
-			Id: rapid.SampledFrom([]string{"", "c1", "toolu_2"}).Draw(t, "id"), Name: words(t, "function"), ArgumentsJson: jsonObject(t, "args"),
+			Id: rapid.SampledFrom([]string{"", "c1", "toolu_2"}).Draw(t, "id"), Name: words(t, "function"), Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: jsonObject(t, "args")},
 		}},
 		ThoughtSignature: maybeSeal(t, own),
 		NativeFields:     ownNatives(t, "partMetadata", "functionCall.xNew"),

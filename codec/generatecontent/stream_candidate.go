@@ -104,7 +104,7 @@ func (c *candidateStream) part(p *genwayv1.Part) {
 		}
 	case p.GetToolCall() != nil:
 		c.called = true
-		c.Add(codec.ArgumentsDelta(p.GetToolCall().ArgumentsJson))
+		c.Add(codec.ArgumentsDelta(p.GetToolCall().GetArgumentsJson()))
 	}
 	if p.ThoughtSignature != nil && p.GetToolCall() == nil {
 		c.signed = true
@@ -128,7 +128,7 @@ func opening(p *genwayv1.Part) *genwayv1.Part {
 		o.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}
 	case *genwayv1.Part_ToolCall:
 		call := proto.CloneOf(k.ToolCall)
-		call.ArgumentsJson = ""
+		call.Arguments = nil
 		// Encoders that write a call's signature ahead of it need it now.
 		o.Kind, o.ThoughtSignature = &genwayv1.Part_ToolCall{ToolCall: call}, p.ThoughtSignature
 	default:

@@ -93,8 +93,8 @@ func (c *candidateWriter) delta(d *genwayv1.PartDelta) ([]candidate, error) {
 		c.text.WriteString(v.ArgumentsJson)
 	case *genwayv1.PartDelta_Input:
 		c.text.WriteString(v.Input)
-		if call := c.open.GetToolCall(); call != nil && call.Input == nil {
-			call.Input = new(string)
+		if call := c.open.GetToolCall(); call != nil && !codec.IsCustom(call) {
+			call.Arguments = &genwayv1.ToolCall_Input{}
 		}
 	case *genwayv1.PartDelta_Citation:
 		if t := c.open.GetText(); t != nil {
@@ -180,10 +180,10 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	case *genwayv1.Part_Thinking:
 		k.Thinking.Text = c.rest(text)
 	case *genwayv1.Part_ToolCall:
-		if k.ToolCall.Input != nil {
-			k.ToolCall.Input = &text
+		if codec.IsCustom(k.ToolCall) {
+			k.ToolCall.Arguments = &genwayv1.ToolCall_Input{Input: text}
 		} else {
-			k.ToolCall.ArgumentsJson = text
+			codec.SetArguments(k.ToolCall, text)
 		}
 		if broken(k.ToolCall) {
 			c.broken = k.ToolCall

@@ -41,8 +41,8 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	resp := w.canonical()
 	end := w.end(parts)
 	if n := len(parts); n > 0 && codec.Cut(end.StopReason) {
-		if call := parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.ArgumentsJson) {
-			call.ArgumentsJson = "" // the protocol has an empty object where nothing of them has come
+		if call := parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.GetArgumentsJson()) {
+			call.Arguments = nil // the protocol has an empty object where nothing of them has come
 		}
 	}
 	resp.Candidates = []*genwayv1.Candidate{{
@@ -241,7 +241,7 @@ const oneAnswer = "the target protocol has one answer"
 
 // broken reports whether the arguments of a call have no place in its object.
 func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
+	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
 }
 
 // identified is a part whose call, if it is one, has an identifier: the protocol requires it.

@@ -286,7 +286,7 @@ func decodeCall(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) 
 	case s.Arguments.Kind() != '{':
 		return nil, fault.Invalid(place.Join("arguments"), "%s.arguments: expected an object", place)
 	default:
-		p.GetToolCall().ArgumentsJson = member.Text(s.Arguments)
+		codec.SetArguments(p.GetToolCall(), member.Text(s.Arguments))
 	}
 	p.ThoughtSignature = codec.ParseSeal(s.Signature, protocol)
 	var err error

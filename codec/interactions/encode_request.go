@@ -432,7 +432,7 @@ func (w *writer) call(p *genwayv1.Part, path string) {
 // a request, and fail an answer.
 func (w *writer) arguments(call *genwayv1.ToolCall, path string) (string, bool) {
 	switch arguments := call.GetArgumentsJson(); {
-	case call.Input != nil:
+	case codec.IsCustom(call):
 		return codec.FreeFormArguments(call.GetInput()), true
 	case codec.AreNone(arguments):
 		return "{}", true

@@ -216,7 +216,7 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 	}
 	if n := len(c.Parts); n > 0 && codec.Cut(c.StopReason) { // an answer cut within a call without arguments leaves that out
 		if call := c.Parts[n-1].GetToolCall(); call.GetArgumentsJson() == "{}" {
-			call.ArgumentsJson = `{"a":1}`
+			call.Arguments = &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"a":1}`}
 		}
 	}
 	if c.NativeStopReason == "novel" {

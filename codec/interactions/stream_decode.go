@@ -308,7 +308,7 @@ func (d *streamDecoder) openStep(e *event) error {
 			return fault.MalformedAnswer(err)
 		}
 		s.part, s.arguments, d.calls = p, p.GetToolCall().GetArgumentsJson(), true
-		p.GetToolCall().ArgumentsJson = ""
+		p.GetToolCall().Arguments = nil
 		d.Open(p)
 	default:
 		s.raw = bytes.Clone(e.Step)

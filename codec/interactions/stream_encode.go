@@ -284,7 +284,7 @@ func (e *streamEncoder) partStarted(started *genwayv1.PartStarted) error {
 		}
 	case *genwayv1.Part_ToolCall:
 		e.calls = true
-		if k.ToolCall.Input != nil {
+		if codec.IsCustom(k.ToolCall) {
 			e.openStep()
 			e.input(k.ToolCall.GetInput())
 		}

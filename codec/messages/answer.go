@@ -37,8 +37,8 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 		return nil, fault.MalformedAnswer(err)
 	}
 	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) {
-		if call := candidate.Parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.ArgumentsJson) {
-			call.ArgumentsJson = "" // the vendor has an empty input where nothing of it has come
+		if call := candidate.Parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.GetArgumentsJson()) {
+			call.Arguments = nil // the vendor has an empty input where nothing of it has come
 		}
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
@@ -133,7 +133,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 
 // broken reports whether the arguments of a call have no place in its input.
 func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
+	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
 }
 
 // opening writes the members an answer and message_start begin with.

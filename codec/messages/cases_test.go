@@ -42,7 +42,7 @@ func answer(parts ...*genwayv1.Part) *genwayv1.GenerateTextResponse {
 }
 
 func toolCall(id, arguments string) *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: id, Name: "f", ArgumentsJson: arguments}}}
+	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: id, Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: arguments}}}}
 }
 
 func seal(origin genwayv1.Protocol, value string) *genwayv1.Seal {

@@ -287,13 +287,13 @@ func decodeToolUse(raw jsontext.Value, place member.Place) (*genwayv1.Part, erro
 	call.Id = codec.DecodeToolID(b.ID)
 	switch b.Input.Kind() {
 	case '{':
-		call.ArgumentsJson = member.Text(b.Input)
+		codec.SetArguments(call, member.Text(b.Input))
 	case 0, 'n':
 	default:
 		return nil, fault.Invalid(place.Join("input"), "%s.input: expected object", place)
 	}
 	if b.PartialJSON != "" {
-		call.ArgumentsJson = b.PartialJSON
+		codec.SetArguments(call, b.PartialJSON)
 	}
 	p.CacheControl, p.NativeFields = b.CacheControl.canonical(), append(callerField(b.Caller), natives(b.Extra)...)
 	return p, nil

@@ -349,8 +349,8 @@ func (w *writer) thinkingBlock(t *genwayv1.Thinking) {
 func (w *writer) input(call *genwayv1.ToolCall) bool {
 	w.Key("input")
 	switch arguments := call.GetArgumentsJson(); {
-	case call.Input != nil:
-		w.ValueText(codec.FreeFormArguments(*call.Input))
+	case codec.IsCustom(call):
+		w.ValueText(codec.FreeFormArguments(call.GetInput()))
 	case codec.AreNone(arguments):
 		w.ValueText("{}")
 	case !codec.AreObject(arguments):

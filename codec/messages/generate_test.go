@@ -123,7 +123,7 @@ func drawThinking(t *rapid.T) *genwayv1.Part {
 
 func drawCall(t *rapid.T) *genwayv1.Part {
 	return &genwayv1.Part{NativeFields: drawNatives(t, "toolset_name"), Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{
-		Id: callIDs.Draw(t, "call"), Name: words.Draw(t, "tool"), ArgumentsJson: objects.Draw(t, "arguments")}}}
+		Id: callIDs.Draw(t, "call"), Name: words.Draw(t, "tool"), Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: objects.Draw(t, "arguments")}}}}
 }
 
 func drawResult(t *rapid.T) *genwayv1.Part {

@@ -344,7 +344,7 @@ func (d *streamDecoder) openPart(part *genwayv1.Part) {
 		d.reasoning(text)
 	default:
 		b.id, b.input = part.GetToolCall().GetId(), part.GetToolCall().GetArgumentsJson()
-		part.GetToolCall().ArgumentsJson = ""
+		part.GetToolCall().Arguments = nil
 		d.begin()
 	}
 }

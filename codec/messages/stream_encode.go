@@ -351,7 +351,7 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 		e.open.signature, e.open.encrypted = k.Thinking.GetSignature(), k.Thinking.GetEncryptedContent()
 	case *genwayv1.Part_ToolCall:
 		e.how.calls = true
-		if k.ToolCall.Input != nil {
+		if codec.IsCustom(k.ToolCall) {
 			e.openBlock()
 			e.input(k.ToolCall.GetInput())
 		}

@@ -14,7 +14,7 @@ import (
 // Members of messages that become no turn of their own have no place: system text, results of
 // tools, and what joins them.
 func TestMembersOfJoinedMessagesAreLost(t *testing.T) {
-	call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "t", Name: "f", ArgumentsJson: "{}"}}}
+	call := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "t", Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}}}
 	result := &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "t", Parts: []*genwayv1.Part{codec.TextPart("r")}}}}
 	for _, protocol := range []genwayv1.Protocol{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_MESSAGES} {
 		request := func(at int, binding bool) *codec.Request {

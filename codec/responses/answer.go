@@ -54,8 +54,8 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	candidate.StopReason, candidate.NativeStopReason, candidate.NativeFields = decodeStop(w.Status, w.reason(), called(candidate.Parts))
 	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) {
 		last := w.Output[len(w.Output)-1]
-		if call := candidate.Parts[n-1].GetToolCall(); call != nil && call.Input == nil && member.Raw(member.Value(last, "type")).String() == typeFunctionCall {
-			call.ArgumentsJson = member.Raw(member.Value(last, "arguments")).String() // none if none came
+		if call := candidate.Parts[n-1].GetToolCall(); call != nil && !codec.IsCustom(call) && member.Raw(member.Value(last, "type")).String() == typeFunctionCall {
+			codec.SetArguments(call, member.Raw(member.Value(last, "arguments")).String()) // none if none came
 		}
 	}
 	return resp, nil
@@ -349,7 +349,7 @@ func (it *outputItem) identify() string {
 	case *genwayv1.Part_Thinking:
 		prefix = prefixReasoning
 	case *genwayv1.Part_ToolCall:
-		if prefix = prefixFunction; k.ToolCall.Input != nil {
+		if prefix = prefixFunction; codec.IsCustom(k.ToolCall) {
 			prefix = prefixCustom
 		}
 	case *genwayv1.Part_Image:
@@ -428,7 +428,7 @@ func (it *outputItem) open(w *member.Writer) error {
 	case *genwayv1.Part_ToolCall:
 		w.Begin()
 		w.Str("id", it.id())
-		if k.ToolCall.Input != nil {
+		if codec.IsCustom(k.ToolCall) {
 			w.Str("type", typeCustomCall)
 			w.Str("status", statusInProgress)
 			w.Str("input", "")

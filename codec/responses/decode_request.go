@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -282,9 +283,9 @@ func decodeCall(raw jsontext.Value, place member.Place) (item, error) {
 	}
 	part := w.part()
 	if call := part.GetToolCall(); w.Type == typeCustomCall {
-		call.Input = &w.Input
-	} else if call.ArgumentsJson = w.Arguments; w.Arguments == "" {
-		call.ArgumentsJson = noArguments
+		call.Arguments = &genwayv1.ToolCall_Input{Input: w.Input}
+	} else {
+		codec.SetArguments(call, cmp.Or(w.Arguments, noArguments))
 	}
 	return assistantItem(w.ID, w.Status, w.Extra, part), nil
 }

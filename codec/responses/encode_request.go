@@ -517,7 +517,7 @@ func encodeLine(w *member.Writer, kind, text string) {
 // of a function without arguments has {} (case T10), unless it is incomplete.
 func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
 	w.StrOpt("id", id)
-	if call.Input != nil {
+	if codec.IsCustom(call) {
 		w.Str("type", typeCustomCall)
 		w.StrOpt("status", status)
 		w.Str("input", call.GetInput())
@@ -525,7 +525,7 @@ func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID
 		w.Str("type", typeFunctionCall)
 		w.StrOpt("status", status)
 		if status == statusIncomplete {
-			w.Str("arguments", call.ArgumentsJson)
+			w.Str("arguments", call.GetArgumentsJson())
 		} else {
 			w.Str("arguments", arguments(call))
 		}
@@ -536,10 +536,10 @@ func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID
 }
 
 func arguments(call *genwayv1.ToolCall) string {
-	if call.ArgumentsJson == "" {
+	if call.GetArgumentsJson() == "" {
 		return noArguments
 	}
-	return call.ArgumentsJson
+	return call.GetArgumentsJson()
 }
 
 // encodeImageCall writes the members of a drawn image after the opening brace.

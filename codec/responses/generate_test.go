@@ -175,9 +175,9 @@ func call(t *rapid.T, callID string) *genwayv1.Part {
 	c := &genwayv1.ToolCall{Id: callID, Name: draw(t, "name", "search", "run")}
 	if rapid.Bool().Draw(t, "custom") {
 		input := text(t)
-		c.Input = &input
+		c.Arguments = &genwayv1.ToolCall_Input{Input: input}
 	} else {
-		c.ArgumentsJson = draw(t, "arguments", `{}`, `{"q": 1.0, "a":"\u00e9"}`, `{"cut`)
+		c.Arguments = &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: draw(t, "arguments", `{}`, `{"q": 1.0, "a":"\u00e9"}`, `{"cut`)}
 	}
 	var fields []*genwayv1.NativeField
 	if rapid.Bool().Draw(t, "namespace") {

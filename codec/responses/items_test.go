@@ -15,7 +15,7 @@ func answered() *genwayv1.GenerateTextResponse {
 	return &genwayv1.GenerateTextResponse{Id: "chatcmpl-1", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{
 		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "I think."}}},
 		{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "Hello."}}},
-		{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "f", ArgumentsJson: "{}"}},
+		{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_1", Name: "f", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: "{}"}}},
 			ThoughtSignature: &genwayv1.Seal{Protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte("signed")}},
 	}}}}
 }

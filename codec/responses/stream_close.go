@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -117,7 +118,7 @@ func (e *streamEncoder) closeThinking(part *genwayv1.Part, t *genwayv1.Thinking)
 
 // closeCall writes the arguments; a call without any has {} (case T10).
 func (e *streamEncoder) closeCall(call *genwayv1.ToolCall) {
-	if call.Input != nil {
+	if codec.IsCustom(call) {
 		e.beginItemEvent(eventInputDone)
 		e.w.Str("input", call.GetInput())
 		e.send(eventInputDone)

@@ -160,7 +160,7 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		}
 		part := w.part()
 		if it.kind == typeCustomCall {
-			part.GetToolCall().Input = new(string)
+			part.GetToolCall().Arguments = &genwayv1.ToolCall_Input{}
 		}
 		part.Id, part.NativeFields = w.ID, append(part.NativeFields, member.Natives(protocol, w.Extra, nil)...)
 		d.begin(part, 0)

@@ -53,7 +53,7 @@ func (d *streamDecoder) begin(part *genwayv1.Part, content int) {
 // closePart closes the part that is open. A call that got no arguments has none (case T10), unless the
 // answer was cut in it.
 func (d *streamDecoder) closePart(cut bool) {
-	if p := d.part; p != nil && !cut && p.name != "" && p.arguments.Len() == 0 && p.part.GetToolCall().Input == nil {
+	if p := d.part; p != nil && !cut && p.name != "" && p.arguments.Len() == 0 && !codec.IsCustom(p.part.GetToolCall()) {
 		d.argumentsDelta(noArguments)
 	}
 	d.part = nil
@@ -150,7 +150,7 @@ func (d *streamDecoder) rest(whole *genwayv1.Part) error {
 		switch {
 		case err != nil:
 			return err
-		case k.ToolCall.Input != nil:
+		case codec.IsCustom(k.ToolCall):
 			d.inputDelta(rest)
 		default:
 			d.argumentsDelta(rest)
@@ -210,13 +210,13 @@ func (d *streamDecoder) restOfSummary(index int, whole string) {
 // restOfCall returns what is left of the arguments or the input of a call.
 func (p *streamedPart) restOfCall(whole *genwayv1.ToolCall) (string, error) {
 	call := p.part.GetToolCall()
-	if call == nil || p.id != whole.Id || p.name != whole.Name || (call.Input == nil) != (whole.Input == nil) {
+	if call == nil || p.id != whole.Id || p.name != whole.Name || (!codec.IsCustom(call)) != (!codec.IsCustom(whole)) {
 		return "", p.contradicted()
 	}
-	if whole.Input != nil {
-		return p.restOfArguments(*whole.Input)
+	if codec.IsCustom(whole) {
+		return p.restOfArguments(whole.GetInput())
 	}
-	if whole.ArgumentsJson == noArguments && p.arguments.String() != "{" {
+	if whole.GetArgumentsJson() == noArguments && p.arguments.String() != "{" {
 		return "", nil // which is what is read where an item does not have them
 	}
 	return p.restOfArguments(arguments(whole))

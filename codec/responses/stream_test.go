@@ -33,7 +33,7 @@ func gist(resp *genwayv1.GenerateTextResponse) string {
 		case p.GetText() != nil:
 			out = append(out, p.GetText().Text)
 		case p.GetToolCall() != nil:
-			out = append(out, p.GetToolCall().Name+p.GetToolCall().ArgumentsJson+p.GetToolCall().GetInput())
+			out = append(out, p.GetToolCall().Name+p.GetToolCall().GetArgumentsJson()+p.GetToolCall().GetInput())
 		case p.GetThinking() != nil:
 			out = append(out, "("+strings.Join(p.GetThinking().Summary, "/")+"|"+p.GetThinking().Text+")")
 		case p.GetRefusal() != nil:

@@ -157,8 +157,8 @@ func (d *streamDecoder) wholePart(p *genwayv1.Part) error {
 		opening.Kind = emptyRefusal().Kind
 	case p.GetToolCall() != nil:
 		call := &genwayv1.ToolCall{Id: p.GetToolCall().Id, Name: p.GetToolCall().Name}
-		if p.GetToolCall().Input != nil {
-			call.Input = new(string)
+		if codec.IsCustom(p.GetToolCall()) {
+			call.Arguments = &genwayv1.ToolCall_Input{}
 		}
 		opening.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 	}

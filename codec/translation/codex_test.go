@@ -94,8 +94,8 @@ func TestCallsOfNamespacesReachTheCaller(t *testing.T) {
 		StopReason: genwayv1.StopReason_STOP_REASON_TOOL_CALL,
 		Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Let me look."}}},
-			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_3", Name: "functions__exec", ArgumentsJson: `{"input":"ls \"y\"\n"}`}}},
-			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_4", Name: "functions__wait", ArgumentsJson: `{"ms":2}`}}},
+			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_3", Name: "functions__exec", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"input":"ls \"y\"\n"}`}}}},
+			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "call_4", Name: "functions__wait", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: `{"ms":2}`}}}},
 		},
 	}}}
 	const custom = `"input":"ls \"y\"\n","call_id":"call_3","namespace":"functions","name":"exec"}`

@@ -24,7 +24,7 @@ func thinking(s string) *genwayv1.Part {
 }
 
 func call(id, arguments string) *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: id, Name: "weather", ArgumentsJson: arguments}}}
+	return &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: id, Name: "weather", Arguments: &genwayv1.ToolCall_ArgumentsJson{ArgumentsJson: arguments}}}}
 }
 
 func result(id string, parts ...*genwayv1.Part) *genwayv1.Part {

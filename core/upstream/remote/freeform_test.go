@@ -40,7 +40,7 @@ data: {"type":"message_stop"}
 		Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "run", Description: "Runs."}}}}}
 	check := func(resp *genwayv1.GenerateTextResponse) {
 		t.Helper()
-		if call := resp.GetCandidates()[0].GetParts()[0].GetToolCall(); call.GetInput() != "ls -l" || call.ArgumentsJson != "" {
+		if call := resp.GetCandidates()[0].GetParts()[0].GetToolCall(); call.GetInput() != "ls -l" || call.GetArgumentsJson() != "" {
 			t.Errorf("called %v", call)
 		}
 	}

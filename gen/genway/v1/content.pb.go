@@ -720,11 +720,13 @@ type ToolCall struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The name of the tool, one of the request.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// JSON text of the arguments, as the model wrote it; may be cut short when the
-	// answer was. "{}" for a call without arguments.
-	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// Free-form input of a custom tool, in place of arguments_json. A request that has both is INVALID_ARGUMENT.
-	Input         *string `protobuf:"bytes,4,opt,name=input,proto3,oneof" json:"input,omitempty"`
+	// What the tool is called with.
+	//
+	// Types that are valid to be assigned to Arguments:
+	//
+	//	*ToolCall_ArgumentsJson
+	//	*ToolCall_Input
+	Arguments     isToolCall_Arguments `protobuf_oneof:"arguments"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -773,19 +775,49 @@ func (x *ToolCall) GetName() string {
 	return ""
 }
 
+func (x *ToolCall) GetArguments() isToolCall_Arguments {
+	if x != nil {
+		return x.Arguments
+	}
+	return nil
+}
+
 func (x *ToolCall) GetArgumentsJson() string {
 	if x != nil {
-		return x.ArgumentsJson
+		if x, ok := x.Arguments.(*ToolCall_ArgumentsJson); ok {
+			return x.ArgumentsJson
+		}
 	}
 	return ""
 }
 
 func (x *ToolCall) GetInput() string {
-	if x != nil && x.Input != nil {
-		return *x.Input
+	if x != nil {
+		if x, ok := x.Arguments.(*ToolCall_Input); ok {
+			return x.Input
+		}
 	}
 	return ""
 }
+
+type isToolCall_Arguments interface {
+	isToolCall_Arguments()
+}
+
+type ToolCall_ArgumentsJson struct {
+	// JSON text of the arguments, as the model wrote it; may be cut short when the
+	// answer was. "{}" for a call without arguments.
+	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3,oneof"`
+}
+
+type ToolCall_Input struct {
+	// Free-form input of a custom tool.
+	Input string `protobuf:"bytes,4,opt,name=input,proto3,oneof"`
+}
+
+func (*ToolCall_ArgumentsJson) isToolCall_Arguments() {}
+
+func (*ToolCall_Input) isToolCall_Arguments() {}
 
 // ToolResult answers a tool call.
 type ToolResult struct {
@@ -794,7 +826,7 @@ type ToolResult struct {
 	ToolCallId string `protobuf:"bytes,1,opt,name=tool_call_id,json=toolCallId,proto3" json:"tool_call_id,omitempty"`
 	// Name of the tool, where the protocol links by name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The result, in order; empty where result_json is set, or for an empty result.
+	// The result, in order. Beside result_json it is the media of the result; empty for an empty result.
 	Parts []*Part `protobuf:"bytes,3,rep,name=parts,proto3" json:"parts,omitempty"`
 	// The tool failed: the parts say how.
 	IsError bool `protobuf:"varint,4,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
@@ -1304,13 +1336,13 @@ const file_genway_v1_content_proto_rawDesc = "" +
 	"\x04text\x18\x01 \x01(\tB\x03\xe0A\x01R\x04text\x122\n" +
 	"\tsignature\x18\x02 \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x01R\tsignature\x12A\n" +
 	"\x11encrypted_content\x18\x03 \x01(\v2\x0f.genway.v1.SealB\x03\xe0A\x01R\x10encryptedContent\x12\x1d\n" +
-	"\asummary\x18\x04 \x03(\tB\x03\xe0A\x01R\asummary\"\x8e\x01\n" +
+	"\asummary\x18\x04 \x03(\tB\x03\xe0A\x01R\asummary\"\x90\x01\n" +
 	"\bToolCall\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x01R\x02id\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x01R\x04name\x12*\n" +
-	"\x0earguments_json\x18\x03 \x01(\tB\x03\xe0A\x01R\rargumentsJson\x12\x1e\n" +
-	"\x05input\x18\x04 \x01(\tB\x03\xe0A\x01H\x00R\x05input\x88\x01\x01B\b\n" +
-	"\x06_input\"\xf0\x01\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x01R\x04name\x12,\n" +
+	"\x0earguments_json\x18\x03 \x01(\tB\x03\xe0A\x01H\x00R\rargumentsJson\x12\x1b\n" +
+	"\x05input\x18\x04 \x01(\tB\x03\xe0A\x01H\x00R\x05inputB\v\n" +
+	"\targuments\"\xf0\x01\n" +
 	"\n" +
 	"ToolResult\x12%\n" +
 	"\ftool_call_id\x18\x01 \x01(\tB\x03\xe0A\x01R\n" +
@@ -1457,7 +1489,10 @@ func file_genway_v1_content_proto_init() {
 		(*Media_Url)(nil),
 		(*Media_FileId)(nil),
 	}
-	file_genway_v1_content_proto_msgTypes[5].OneofWrappers = []any{}
+	file_genway_v1_content_proto_msgTypes[5].OneofWrappers = []any{
+		(*ToolCall_ArgumentsJson)(nil),
+		(*ToolCall_Input)(nil),
+	}
 	file_genway_v1_content_proto_msgTypes[6].OneofWrappers = []any{}
 	file_genway_v1_content_proto_msgTypes[9].OneofWrappers = []any{}
 	file_genway_v1_content_proto_msgTypes[11].OneofWrappers = []any{}
