@@ -72,3 +72,27 @@ func TestAttemptRows(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 }
+
+func TestAuditWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "{": "{", "[1]": "[1]", "{}": "",
+		`{"group":"chat","name":"two","limits":{"budgets":[{"amount":5000000000,"period":"day"},{"amount":1,"period":"month"}],"concurrent":3}}`: "group chat, budget $5.00 a day, budget $1e-09 a month, requests at once 3, name two",
+		`{"models":["a*","b"],"limits":{"requests_per_minute":9223372036854775807,"budgets":[]},"strict":false,"read_only":true,"owner":null}`:   "budgets none, requests per minute 9223372036854775807, models a* b, owner none, read only, not strict",
+		`{"capture":{"until":"2030-01-01","redact":["x"]},"labels":{"a":"<b>"}}`:                                                                 "capture redact x, capture until 2030-01-01, labels a <b>",
+		`{"amount":"x","period":"day"}`: "amount x, period day",
+	} {
+		if got := detailWords(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	for action, want := range map[string]string{"key.rotate": "key given a new secret", "configuration.reload": "configuration read again", "a.b": "a.b", "": ""} {
+		if got := actionWords(action); got != want {
+			t.Errorf("%s: %q", action, got)
+		}
+	}
+	for _, g := range groups() {
+		if g.Explained() == "" {
+			t.Errorf("the group %s is not explained", g.Value)
+		}
+	}
+}

@@ -17,6 +17,14 @@ type keyGroup struct {
 	Group adminv1.Group
 }
 
+// Explained says who uses keys of the group; empty for a group that this console does not know.
+func (g keyGroup) Explained() string {
+	return map[adminv1.Group]string{
+		adminv1.Group_GROUP_CHAT: "OpenAI SDKs, Codex: chat completions, responses, images", adminv1.Group_GROUP_MESSAGES: "Anthropic SDKs, Claude Code",
+		adminv1.Group_GROUP_GENERATE_CONTENT: "Google GenAI SDKs, Gemini CLI", adminv1.Group_GROUP_INTERNAL: "programs that call the contract over gRPC", adminv1.Group_GROUP_ADMIN: "this console, and programs that administrate",
+	}[g.Group]
+}
+
 // groups are the groups of keys.
 var groups = sync.OnceValue(func() (list []keyGroup) {
 	values := adminv1.Group(0).Descriptor().Values()
@@ -121,7 +129,7 @@ func listKeys(c *call) error {
 		}
 		p.Wrong = wrong
 	}
-	resp, err := c.admin.ListKeys(c.ctx, &adminv1.ListKeysRequest{Owner: p.Owner, Group: groupOf(p.Group), Live: !p.All, PageToken: c.r.FormValue("after")})
+	resp, err := c.admin.ListKeys(c.ctx, &adminv1.ListKeysRequest{Owner: p.Owner, Group: groupOf(p.Group), Live: !p.All, WithLastUse: true, PageToken: c.r.FormValue("after")})
 	if err != nil {
 		return err
 	}

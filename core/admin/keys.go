@@ -96,7 +96,8 @@ func (s *Service) GetKey(ctx context.Context, req *adminv1.GetKeyRequest) (*admi
 	if err != nil {
 		return nil, failure(ctx, err, inSettings)
 	}
-	return &adminv1.GetKeyResponse{Key: s.message(key)}, nil
+	message := s.message(key)
+	return &adminv1.GetKeyResponse{Key: message}, s.addLastUses(ctx, message)
 }
 
 // UpdateKey changes the settings that the mask names.

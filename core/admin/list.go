@@ -9,7 +9,9 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -40,6 +42,9 @@ func (s *Service) ListKeys(ctx context.Context, req *adminv1.ListKeysRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	if req.GetWithLastUse() {
+		size = min(size, defaultPage)
+	}
 	query := keys.Query{After: req.GetPageToken(), Limit: size + 1, Owner: req.GetOwner()}
 	if req.GetGroup() != adminv1.Group_GROUP_UNSPECIFIED {
 		if query.Group, err = group(req.GetGroup(), "group"); err != nil {
@@ -64,7 +69,30 @@ func (s *Service) ListKeys(ctx context.Context, req *adminv1.ListKeysRequest) (*
 	for _, key := range page {
 		resp.Keys = append(resp.Keys, s.message(key))
 	}
-	return resp, nil
+	if req.GetWithLastUse() {
+		err = s.addLastUses(ctx, resp.GetKeys()...)
+	}
+	return resp, err
+}
+
+// addLastUses sets when keys were used last.
+func (s *Service) addLastUses(ctx context.Context, list ...*adminv1.Key) error {
+	const atOnce = 4
+	uses, ctx := errgroup.WithContext(ctx)
+	uses.SetLimit(atOnce)
+	for _, key := range list {
+		uses.Go(func() error {
+			page, err := s.config.Requests.Search(ctx, ledger.Filter{KeyID: key.GetId()}, nil, 1)
+			if err != nil {
+				return unavailable(ctx, err)
+			}
+			if len(page.Entries) > 0 {
+				key.LastUseTime = timestamppb.New(page.Entries[0].Start)
+			}
+			return nil
+		})
+	}
+	return uses.Wait()
 }
 
 // ListAuditEntries lists what was changed. A page ends with the number of its last

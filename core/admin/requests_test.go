@@ -271,3 +271,52 @@ func TestWordsOfTheLedger(t *testing.T) {
 		t.Errorf("%d requests", len(all))
 	}
 }
+
+// A key says when it was used last: when it is asked for alone, and in a list that asks for it.
+func TestLastUse(t *testing.T) {
+	f := serve(t)
+	made, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Groups: []adminv1.Group{adminv1.Group_GROUP_CHAT}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := made.GetKey().GetId()
+	read := func() (alone, listed *timestamppb.Timestamp, unasked bool) {
+		t.Helper()
+		one, err := f.GetKey(showing(t, f.root), &adminv1.GetKeyRequest{Key: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, with := range []bool{true, false} {
+			page, err := f.ListKeys(showing(t, f.root), &adminv1.ListKeysRequest{WithLastUse: with, PageSize: 1000, Group: adminv1.Group_GROUP_CHAT})
+			if err != nil || len(page.GetKeys()) != 1 {
+				t.Fatal(page, err)
+			}
+			if use := page.GetKeys()[0].GetLastUseTime(); with {
+				listed = use
+			} else {
+				unasked = use != nil
+			}
+		}
+		return one.GetKey().GetLastUseTime(), listed, unasked
+	}
+	if alone, listed, unasked := read(); alone != nil || listed != nil || unasked {
+		t.Errorf("never used: %v, %v, %v", alone, listed, unasked)
+	}
+	process, err := f.store.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []*ledger.Entry
+	for n := range int64(3) {
+		e := ended(n + 1)
+		e.KeyID = id
+		entries = append(entries, e)
+	}
+	if err := f.store.Ledger().Write(t.Context(), process, entries); err != nil {
+		t.Fatal(err)
+	}
+	last := entries[2].Start
+	if alone, listed, unasked := read(); !alone.AsTime().Equal(last) || !listed.AsTime().Equal(last) || unasked {
+		t.Errorf("%v, %v, %v, want %v", alone, listed, unasked, last)
+	}
+}

@@ -273,7 +273,10 @@ type Key struct {
 	// first.
 	Secrets []*Secret `protobuf:"bytes,6,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	// Whether the key is good at the time of the answer.
-	State         KeyState `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
+	State KeyState `protobuf:"varint,7,opt,name=state,proto3,enum=genway.admin.v1.KeyState" json:"state,omitempty"`
+	// When the newest request of the ledger began that was made with it. Set by GetKey, and by ListKeys if that is asked for it; absent
+	// where the ledger has none.
+	LastUseTime   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_use_time,json=lastUseTime,proto3" json:"last_use_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -355,6 +358,13 @@ func (x *Key) GetState() KeyState {
 		return x.State
 	}
 	return KeyState_KEY_STATE_UNSPECIFIED
+}
+
+func (x *Key) GetLastUseTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastUseTime
+	}
+	return nil
 }
 
 // Secret is one way to show a key. No answer has it or its hash.
@@ -1022,7 +1032,9 @@ type ListKeysRequest struct {
 	// Only keys that serve that group, alone or with others; unspecified is all.
 	Group Group `protobuf:"varint,4,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
 	// Only keys that are neither revoked nor expired.
-	Live          bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
+	Live bool `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`
+	// Whether the keys have last_use_time, which reads the ledger for each. A page has at most 100 keys then.
+	WithLastUse   bool `protobuf:"varint,6,opt,name=with_last_use,json=withLastUse,proto3" json:"with_last_use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1088,6 +1100,13 @@ func (x *ListKeysRequest) GetGroup() Group {
 func (x *ListKeysRequest) GetLive() bool {
 	if x != nil {
 		return x.Live
+	}
+	return false
+}
+
+func (x *ListKeysRequest) GetWithLastUse() bool {
+	if x != nil {
+		return x.WithLastUse
 	}
 	return false
 }
@@ -1587,7 +1606,7 @@ var File_genway_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x80\x03\n" +
+	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x03\n" +
 	"\x03Key\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x123\n" +
 	"\x06groups\x18\x02 \x03(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x03R\x06groups\x12=\n" +
@@ -1597,7 +1616,8 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\vrevoke_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"revokeTime\x126\n" +
 	"\asecrets\x18\x06 \x03(\v2\x17.genway.admin.v1.SecretB\x03\xe0A\x03R\asecrets\x124\n" +
-	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\"\x8c\x01\n" +
+	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\x12C\n" +
+	"\rlast_use_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\vlastUseTime\"\x8c\x01\n" +
 	"\x06Secret\x12@\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
@@ -1649,14 +1669,15 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\rGetKeyRequest\x12\x15\n" +
 	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"=\n" +
 	"\x0eGetKeyResponse\x12+\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\xbe\x01\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x03key\"\xe7\x01\n" +
 	"\x0fListKeysRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05B\x03\xe0A\x01R\bpageSize\x12\"\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\x03\xe0A\x01R\tpageToken\x12\x19\n" +
 	"\x05owner\x18\x03 \x01(\tB\x03\xe0A\x01R\x05owner\x121\n" +
 	"\x05group\x18\x04 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x01R\x05group\x12\x17\n" +
-	"\x04live\x18\x05 \x01(\bB\x03\xe0A\x01R\x04live\"n\n" +
+	"\x04live\x18\x05 \x01(\bB\x03\xe0A\x01R\x04live\x12'\n" +
+	"\rwith_last_use\x18\x06 \x01(\bB\x03\xe0A\x01R\vwithLastUse\"n\n" +
 	"\x10ListKeysResponse\x12-\n" +
 	"\x04keys\x18\x01 \x03(\v2\x14.genway.admin.v1.KeyB\x03\xe0A\x03R\x04keys\x12+\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tB\x03\xe0A\x03R\rnextPageToken\"\xaa\x01\n" +
@@ -1759,35 +1780,36 @@ var file_genway_admin_v1_key_proto_depIdxs = []int32{
 	25, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
 	5,  // 4: genway.admin.v1.Key.secrets:type_name -> genway.admin.v1.Secret
 	1,  // 5: genway.admin.v1.Key.state:type_name -> genway.admin.v1.KeyState
-	25, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
-	25, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
-	24, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
-	25, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
-	8,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
-	2,  // 11: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
-	7,  // 12: genway.admin.v1.KeySettings.capture:type_name -> genway.admin.v1.CaptureRule
-	25, // 13: genway.admin.v1.CaptureRule.until:type_name -> google.protobuf.Timestamp
-	9,  // 14: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
-	3,  // 15: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
-	0,  // 16: genway.admin.v1.CreateKeyRequest.groups:type_name -> genway.admin.v1.Group
-	6,  // 17: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	4,  // 18: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 19: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
-	0,  // 20: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
-	4,  // 21: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
-	6,  // 22: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	26, // 23: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 24: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
-	27, // 25: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
-	4,  // 26: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 27: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
-	10, // 28: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
-	11, // 29: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	25, // 6: genway.admin.v1.Key.last_use_time:type_name -> google.protobuf.Timestamp
+	25, // 7: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
+	25, // 8: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
+	24, // 9: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
+	25, // 10: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
+	8,  // 11: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
+	2,  // 12: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
+	7,  // 13: genway.admin.v1.KeySettings.capture:type_name -> genway.admin.v1.CaptureRule
+	25, // 14: genway.admin.v1.CaptureRule.until:type_name -> google.protobuf.Timestamp
+	9,  // 15: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
+	3,  // 16: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
+	0,  // 17: genway.admin.v1.CreateKeyRequest.groups:type_name -> genway.admin.v1.Group
+	6,  // 18: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	4,  // 19: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 20: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
+	0,  // 21: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
+	4,  // 22: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
+	6,  // 23: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	26, // 24: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 25: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
+	27, // 26: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	4,  // 27: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 28: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
+	10, // 29: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
+	11, // 30: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_key_proto_init() }
