@@ -349,6 +349,9 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 	if err != nil {
 		return nil, err
 	}
+	if c.unknown != "" { // another Genway may have it, which cannot be asked before the response is queued
+		return nil, responses.PreviousNotFound(c.unknown)
+	}
 	body, err := responses.Codec{}.Foreground(c.req.Head().GetWire().GetJson())
 	if err != nil {
 		return nil, err

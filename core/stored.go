@@ -108,7 +108,15 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 	if err != nil {
 		return "", nil, unavailable(ctx, err)
 	}
-	if latest[0].Output == nil {
+	complete := latest[0].Output != nil
+	if complete && latest[0].Background {
+		state, err := s.config.Items.State(ctx, items.ResponseID{KeyID: record.Caller.KeyID, ID: id})
+		if err != nil {
+			return "", nil, unavailable(ctx, err)
+		}
+		complete = !state.Cancelled
+	}
+	if !complete {
 		f := fault.New(fault.InvalidRequest, ReasonResponseNotComplete, "previous_response_id: the response %s is not complete, so that it cannot be continued", id)
 		f.Param = "previous_response_id"
 		return "", nil, f

@@ -86,6 +86,8 @@ type Turn struct {
 	// Before are the identifiers of the responses that the conversation had before, the latest first: at most MaxBefore,
 	// the last of which has those before it.
 	Before []string
+	// Background says that the response was made in the background, and may be cancelled.
+	Background bool
 	// Lost are the members that the response in the background has lost on its way, by the caller's names.
 	Lost []string
 }
@@ -102,7 +104,7 @@ func (t *Turn) After(id string) []string {
 // NewTurn returns the turn of a request, of whose input the first items belong to the conversation before, and the body of
 // its response. That of a response which has not ended, or has failed, is not answered.
 func NewTurn(request []byte, earlier int, response []byte, before []string) *Turn {
-	t := &Turn{Input: ownInput(request, earlier), Before: before}
+	t := &Turn{Input: ownInput(request, earlier), Before: before, Background: InBackground(response)}
 	switch Status(response) { //nolint:exhaustive // all others are answers
 	case genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS, genwayv1.ResponseStatus_RESPONSE_STATUS_FAILED:
 		return t
@@ -155,6 +157,9 @@ func (t *Turn) Encode() []byte {
 		}
 		w.EndList()
 	}
+	if t.Background {
+		w.Bool(memberBackground, true)
+	}
 	w.Raw("input", t.Input)
 	if t.Output != nil {
 		w.Raw("output", t.Output)
@@ -165,7 +170,7 @@ func (t *Turn) Encode() []byte {
 
 // ParseTurn reads what Encode has written, of which the turn has parts.
 func ParseTurn(stored []byte) *Turn {
-	t := &Turn{Input: member.Value(stored, "input"), Output: member.Value(stored, "output")}
+	t := &Turn{Input: member.Value(stored, "input"), Output: member.Value(stored, "output"), Background: InBackground(stored)}
 	for _, id := range member.Elements(member.Value(stored, "before")) {
 		t.Before = append(t.Before, unquote(id))
 	}

@@ -261,11 +261,12 @@ func backgroundFails(t *testing.T) {
 	if failed := until(t, g, id, "failed").JSON(); failed.At("error").At("message").Text() != "the response is too large to be stored" {
 		t.Errorf("%s", failed.Raw)
 	}
-	// Whether an upstream has a response that Genway has not is known when it is asked.
 	unknown := "resp_gw" + strings.Repeat("0", 32)
-	id, _ = created(t, g, harness.Chat, `,"previous_response_id":"`+unknown+`"`)
-	if failed := until(t, g, id, "failed").JSON(); failed.At("error").At("message").Text() != "Previous response with id '"+unknown+"' not found." {
-		t.Errorf("%s", failed.Raw)
+	for _, upstream := range harness.Texts() {
+		a := g.Post(harness.Responses, string(upstream)+"/m", `{"background":true,"input":"hi","previous_response_id":"`+unknown+`"}`)
+		if message := native(t, harness.Responses, a, 400); message != "Previous response with id '"+unknown+"' not found." {
+			t.Errorf("%s", a.Body)
+		}
 	}
 }
 

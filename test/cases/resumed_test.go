@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/genway/genway/core/items"
 	accounting "github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
@@ -158,6 +160,7 @@ func backgroundStreams(t *testing.T) {
 	t.Run("cancelled", streamCancelled)
 	t.Run("long", streamLong)
 	t.Run("many", streamMany)
+	t.Run("cancelled at its end", cancelledAtItsEnd)
 	t.Run("refused", func(t *testing.T) {
 		db := opened(t)
 		g, _ := accounted(t, db, nil)
@@ -324,4 +327,20 @@ func streamMany(t *testing.T) {
 		t.Errorf("%s", frames)
 	}
 	accounts(t, db, 1)
+}
+
+// cancelledAtItsEnd has a cancellation come to the store when the response has ended: it is cancelled to all who ask, and not continued.
+func cancelledAtItsEnd(t *testing.T) {
+	db := opened(t)
+	g, _ := accounted(t, db, nil)
+	g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, false))
+	id, _ := created(t, g, harness.Chat, "")
+	until(t, g, id, "completed")
+	keeper := items.New(items.Config{Store: db.Items(), Keep: time.Hour})
+	defer keeper.Close()
+	if err := keeper.Cancel(t.Context(), items.ResponseID{KeyID: "key_" + string(harness.Chat), ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, g, id, "cancelled")
+	native(t, harness.Responses, g.Post(harness.Responses, "chat/m", `{"previous_response_id":"`+id+`","input":"hi"}`), 400)
 }

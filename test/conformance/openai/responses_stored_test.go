@@ -1,12 +1,15 @@
 package openai_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
 
 	"github.com/genway/genway/test/conformance/check"
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 )
 
@@ -122,5 +125,61 @@ func TestResponsesInBackground(t *testing.T) {
 	_, err = c.Responses.New(t.Context(), params)
 	if failure, ok := errors.AsType[*openai.Error](err); !ok || failure.StatusCode != http.StatusBadRequest || failure.Param != "background" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A stream of a response in the background is left, and resumed where it was left; its events are the same each time.
+func TestResponsesResumed(t *testing.T) {
+	t.Parallel()
+	c := client()
+	// openai-go 3.99 sends stream as the body of GET.
+	events := func(query responses.ResponseGetParams, id string) *ssestream.Stream[responses.ResponseStreamEventUnion] {
+		return c.Responses.GetStreaming(t.Context(), id, query, option.WithQuery("stream", "true"))
+	}
+	params := asked("Say hello.")
+	params.Background = openai.Bool(true)
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	stream := c.Responses.NewStreaming(ctx, params)
+	var seen []string
+	var id string
+	for stream.Next() {
+		event := stream.Current()
+		check.Equal(t, "the number", event.SequenceNumber, int64(len(seen)))
+		seen = append(seen, event.RawJSON())
+		if event.Type == "response.created" {
+			id = event.Response.ID
+		}
+		if event.Type == "response.output_item.added" {
+			break
+		}
+	}
+	leave()
+	_ = stream.Close()
+	last := int64(len(seen)) - 1
+	resumed := events(responses.ResponseGetParams{StartingAfter: openai.Int(last), IncludeObfuscation: openai.Bool(false)}, id)
+	var final responses.Response
+	for resumed.Next() {
+		event := resumed.Current()
+		check.Equal(t, "the number", event.SequenceNumber, int64(len(seen)))
+		seen = append(seen, event.RawJSON())
+		final = event.Response
+	}
+	check.Truef(t, resumed.Err() == nil && final.Status == responses.ResponseStatusCompleted && final.OutputText() != "", "%v %s", resumed.Err(), final.RawJSON())
+	got, err := c.Responses.Get(t.Context(), id, responses.ResponseGetParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.Equal(t, "the response", got.RawJSON(), final.RawJSON())
+	again := events(responses.ResponseGetParams{}, id)
+	n := 0
+	for ; again.Next(); n++ {
+		check.Equal(t, "the event", again.Current().RawJSON(), seen[n])
+	}
+	check.Truef(t, again.Err() == nil && n == len(seen), "%v after %d events of %d", again.Err(), n, len(seen))
+	beyond := events(responses.ResponseGetParams{StartingAfter: openai.Int(int64(len(seen)))}, id)
+	check.Truef(t, !beyond.Next(), "an event beyond the end")
+	if failure, ok := errors.AsType[*openai.Error](beyond.Err()); !ok || failure.StatusCode != http.StatusBadRequest || failure.Param != "starting_after" {
+		t.Errorf("%v", beyond.Err())
 	}
 }

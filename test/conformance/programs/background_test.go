@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -85,7 +86,56 @@ func backgroundResponses(t *testing.T, s stores) {
 		outcome(1, "ok")
 		is(other, killed, "completed")
 		killed = create(made, 4)
+		streamed := func(e *fleet.Edge, method, path, body string) *bufio.Scanner {
+			t.Helper()
+			req, err := http.NewRequestWithContext(t.Context(), method, e.URL+"/v1/responses"+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+f.Keys["chat"])
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatalf("%v %v", resp, err)
+			}
+			t.Cleanup(func() { _ = resp.Body.Close() })
+			return bufio.NewScanner(resp.Body)
+		}
+		// next is the next event's name and data; empty at the end.
+		next := func(s *bufio.Scanner) (event, data string) {
+			for s.Scan() {
+				if name, ok := strings.CutPrefix(s.Text(), "event: "); ok {
+					event = name
+				}
+				if text, ok := strings.CutPrefix(s.Text(), "data: "); ok {
+					return event, text
+				}
+			}
+			return "", ""
+		}
+		live := streamed(made, http.MethodPost, "", `{"model":"`+vendors.Model(vendors.Hold, "cancel-chat", 5)+`","input":"the question","background":true,"stream":true}`)
+		var began struct{ Response response }
+		if event, data := next(live); event != "response.created" || json.Unmarshal([]byte(data), &began) != nil {
+			t.Fatalf("%s %s", event, data)
+		}
+		follower := streamed(other, http.MethodGet, "/"+began.Response.ID+"?stream=true", "")
+		if event, data := next(follower); event != "response.created" {
+			t.Errorf("%s %s", event, data)
+		}
+		fleet.Within(t, fleet.WaitLimit, "the vendor is not asked", func() bool { return f.Vendors.Answered(5).Calls == 1 })
 		first.Kill()
+		for name, s := range map[string]*bufio.Scanner{"the caller": live, "a follower": follower} {
+			last := ""
+			for event, _ := next(s); event != ""; event, _ = next(s) {
+				last = event
+			}
+			if last != "response.failed" {
+				t.Errorf("the stream of %s ends with %q", name, last)
+			}
+		}
+		again := streamed(other, http.MethodGet, "/"+began.Response.ID+"?stream=true&starting_after=9", "")
+		if event, data := next(again); event != "response.failed" || !strings.Contains(data, `"sequence_number":10,`) {
+			t.Errorf("%s %s", event, data)
+		}
 		if got := is(other, killed, "failed"); got.Error.Code != "server_error" || !strings.Contains(got.Error.Message, "has ended") {
 			t.Errorf("%+v", got)
 		}
