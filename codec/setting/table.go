@@ -265,54 +265,63 @@ var texts = []Setting{
 	{Field: "extra_json"},
 }
 
-// images are the settings of images (ImageGenerateParams and ImageEditParams of openai-go). Responses and GenerateContent say what those
-// protocols have for them where a model draws in an answer of text: the tool image_generation (ToolImageGeneration of
-// openai-go) and ImageConfig of genai, as the Gemini API takes it.
+// images are the settings of images (ImageGenerateParams and ImageEditParams of openai-go). Chat, Responses and GenerateContent say what those
+// protocols have for them where a model draws in an answer of text: nothing in OpenRouter's form of chat completions, the tool
+// image_generation (ToolImageGeneration of openai-go) and ImageConfig of genai, as the Gemini API takes it.
 var images = []Setting{
-	{Field: "model", Images: byHand("model"), Responses: byHand("model")},
-	{Field: "prompt", Images: byHand("prompt"), Responses: byHand("input"), GenerateContent: byHand("contents")},
-	{Field: "images", Images: byHand("images|image"), Responses: byHand("input"), GenerateContent: byHand("contents")},
+	{Field: "model", Images: byHand("model"), Chat: byHand("model"), Responses: byHand("model")},
+	{Field: "prompt", Images: byHand("prompt"), Chat: byHand("messages"), Responses: byHand("input"), GenerateContent: byHand("contents")},
+	{Field: "images", Images: byHand("images|image"), Chat: byHand("messages"), Responses: byHand("input"), GenerateContent: byHand("contents")},
 	{
 		Field: "mask", Images: byHand("mask"), Responses: byHand("tools[0].input_image_mask"),
-		GenerateContent: Place{Refused: "the upstream of this model has no masks; say in the prompt what to change"},
+		Chat: noMasks, GenerateContent: noMasks,
 	},
 	{
 		Field: "input_fidelity", May: Drop | Set, Doc: "Of edits: high, low.", Neutral: `"low"`,
-		Images: at("input_fidelity"), Responses: at("tools[0].input_fidelity"), GenerateContent: lost(noPlace),
+		Images: at("input_fidelity"), Chat: lost(noPlace), Responses: at("tools[0].input_fidelity"), GenerateContent: lost(noPlace),
 	},
 	{Field: "count", May: Drop | Set, Min: new(1.0), Doc: "Of images.", Images: at("n").positive()},
 	{
 		Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Neutral: `"auto"`,
-		Images: at("size"), Responses: at("tools[0].size"),
+		Images: at("size"), Chat: lost(noPlace), Responses: at("tools[0].size"),
 		GenerateContent: byHand("generationConfig.imageConfig.aspectRatio|generationConfig.imageConfig.imageSize"),
 	},
-	{Field: "quality", May: Drop | Set, Neutral: `"auto"`, Images: at("quality"), Responses: at("tools[0].quality"), GenerateContent: lost(noPlace)},
+	{Field: "quality", May: Drop | Set, Neutral: `"auto"`, Images: at("quality"), Chat: lost(noPlace), Responses: at("tools[0].quality"), GenerateContent: lost(noPlace)},
 	{
 		Field: "output_format", May: Drop | Set, Doc: "Of images: png, jpeg, webp.", Neutral: `"png"`,
-		Images: at("output_format"), Responses: at("tools[0].output_format"), GenerateContent: lost("the model chooses the format of its images"),
+		Images: at("output_format"), Chat: lost(ownFormat), Responses: at("tools[0].output_format"), GenerateContent: lost(ownFormat),
 	},
 	{
 		Field: "background", May: Drop | Set, Neutral: `"auto"`,
-		Images: at("background"), Responses: at("tools[0].background"), GenerateContent: lost(noPlace).implied(`"opaque"`, "its images are opaque"),
+		Images: at("background"), Chat: lost(noPlace), Responses: at("tools[0].background"), GenerateContent: lost(noPlace).implied(`"opaque"`, "its images are opaque"),
 	},
 	{
 		Field: "output_compression", May: Drop | Set, Min: new(0.0), Max: new(100.0), Neutral: "100",
-		Images: at("output_compression"), Responses: at("tools[0].output_compression"), GenerateContent: lost(noPlace),
+		Images: at("output_compression"), Chat: lost(noPlace), Responses: at("tools[0].output_compression"), GenerateContent: lost(noPlace),
 	},
-	{Field: "moderation", May: Drop | Set, Neutral: `"auto"`, Images: at("moderation"), Responses: at("tools[0].moderation"), GenerateContent: lost(noPlace)},
-	{Field: "style", May: Drop | Set, Images: at("style"), Responses: lost(noPlace), GenerateContent: lost(noPlace)},
+	{Field: "moderation", May: Drop | Set, Neutral: `"auto"`, Images: at("moderation"), Chat: lost(noPlace), Responses: at("tools[0].moderation"), GenerateContent: lost(noPlace)},
+	{Field: "style", May: Drop | Set, Images: at("style"), Chat: lost(noPlace), Responses: lost(noPlace), GenerateContent: lost(noPlace)},
 	{
 		Field: "partial_images", Neutral: "0",
-		Images: byHand("partial_images"), Responses: byHand("tools[0].partial_images"), GenerateContent: lost("the upstream of this model has no previews"),
+		Images: byHand("partial_images"), Chat: lost(noPreviews), Responses: byHand("tools[0].partial_images"), GenerateContent: lost(noPreviews),
 	},
-	{Field: "user", May: Drop | Set, Images: at("user"), Responses: byHand("user"), GenerateContent: lostByHand(noPlace)},
+	{Field: "user", May: Drop | Set, Images: at("user"), Chat: byHand("user"), Responses: byHand("user"), GenerateContent: lostByHand(noPlace)},
 	{
 		Field: "response_format", May: Drop | Set, Doc: "Of images: b64_json or url.", Neutral: `"b64_json"`,
-		Images: at("response_format"), Responses: asBytes, GenerateContent: asBytes,
+		Images: at("response_format"), Chat: asBytes, Responses: asBytes, GenerateContent: asBytes,
 	},
 	{Field: "native_fields"},
 	{Field: "extra_json"},
 }
+
+// noMasks is the place of a mask where upstreams have none.
+var noMasks = Place{Refused: "the upstream of this model has no masks; say in the prompt what to change"}
+
+// Reasons for which settings of images are lost.
+const (
+	ownFormat  = "the model chooses the format of its images"
+	noPreviews = "the upstream of this model has no previews"
+)
 
 // asBytes is the place of a wish for the address of an image where upstreams answer with the image itself.
 var asBytes = Place{Refused: "the upstream of this model returns images, not addresses"}

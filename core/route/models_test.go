@@ -121,23 +121,30 @@ func TestModelsThatDrawAreListed(t *testing.T) {
 	r := route.New([]route.Route{
 		{Model: "draws", Targets: at(genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "gemini-2.5-flash-image")},
 		{Model: "writes", Targets: at(genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "gemini-2.5-flash")},
-		{Model: "cannot", Targets: at(chat, "gemini-2.5-flash-image")},
+		{Model: "has no place", Targets: at(genwayv1.Protocol_PROTOCOL_MESSAGES, "gemini-2.5-flash-image")},
+		{Model: "is not known to", Targets: []route.Target{{Name: "u", Upstream: writes{silent}, Protocol: chat, Model: "gemini-2.5-flash-image", Catalog: known}}},
+		{Model: "draws in chat", Targets: at(chat, "gemini-2.5-flash-image")},
 	})
-	for i, draws := range []bool{true, false, false} {
+	for i, draws := range []bool{true, false, false, false, true} {
 		if m := r.Models()[i]; m.GetGeneratesImages() != draws || !m.GetGeneratesText() {
 			t.Errorf("%v", m)
 		}
 	}
 }
 
+// writes is an upstream whose protocol may draw, and which does not.
+type writes struct{ *stub }
+
+func (writes) Draws() bool { return false }
+
 // Images are drawn by targets that are for them, where there are any, and else by those that draw in answers of text.
 func TestTargetsForImages(t *testing.T) {
 	silent := &stub{name: "silent"}
 	images, responses := genwayv1.Protocol_PROTOCOL_IMAGES, genwayv1.Protocol_PROTOCOL_RESPONSES
 	r := route.New([]route.Route{
-		{Model: "own", Targets: []route.Target{target(silent, responses), target(silent, images)}, Fallback: []route.Target{target(silent, chat), target(silent, responses)}},
-		{Model: "drawn", Targets: []route.Target{target(silent, chat), target(silent, responses)}},
-		{Model: "none", Targets: []route.Target{target(silent, chat)}},
+		{Model: "own", Targets: []route.Target{target(silent, responses), target(silent, images)}, Fallback: []route.Target{{Name: "writes", Upstream: writes{silent}, Protocol: chat}, target(silent, responses)}},
+		{Model: "drawn", Targets: []route.Target{{Name: "writes", Upstream: writes{silent}, Protocol: chat}, target(silent, responses)}},
+		{Model: "none", Targets: []route.Target{{Name: "writes", Upstream: writes{silent}, Protocol: chat}}},
 	})
 	own, drawn, none := r.Explain(images, "own"), r.Explain(images, "drawn"), r.Explain(images, "none")
 	if len(own.Targets) != 1 || own.Targets[0].Protocol != images || len(own.Fallback) != 1 || own.Fallback[0].Protocol != responses {

@@ -313,6 +313,9 @@ func those(targets []Target, are func(*Target) bool) []Target {
 
 // serves reports whether the target answers requests for images, or for text.
 func (t *Target) serves(images bool) bool {
+	if u, ok := t.Upstream.(interface{ Draws() bool }); images && ok && !u.Draws() {
+		return false
+	}
 	return isCanonical(t) || protocol.Of(t.Protocol).Serves(images)
 }
 

@@ -99,6 +99,10 @@ var drawnOver = map[harness.Protocol]struct{ whole, without string }{
 		`{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"image_generation_call","id":"ig_1","status":"completed","quality":"low","background":"opaque","output_format":"png","size":"9x9","revised_prompt":"a red fox","result":"` + twoByOne + `"}],"usage":{"input_tokens":10,"output_tokens":4,"total_tokens":14},"tools":[{"type":"image_generation","model":"painter"}],"tool_usage":{"image_gen":{"input_tokens":5,"output_tokens":20,"total_tokens":25,"output_tokens_details":{"image_tokens":20}}}}`,
 		`{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"A fox is red.","annotations":[]}]}],"usage":{"input_tokens":10,"output_tokens":4,"total_tokens":14}}`,
 	},
+	harness.Chat: {
+		`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + twoByOne + `"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":15,"completion_tokens":24,"total_tokens":39,"completion_tokens_details":{"text_tokens":4,"image_tokens":20}}}`,
+		`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"A fox is red."},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":4,"total_tokens":14}}`,
+	},
 	harness.GenerateContent: {
 		`{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"` + twoByOne + `"}}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":15,"candidatesTokenCount":24,"totalTokenCount":39,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":20},{"modality":"TEXT","tokenCount":4}]},"modelVersion":"m","responseId":"r"}`,
 		`{"candidates":[{"content":{"role":"model","parts":[{"text":"A fox is red."}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":4,"totalTokenCount":14}}`,
@@ -115,8 +119,11 @@ func drawnInText(t *testing.T) {
 			g := harness.New(t, harness.Config{Ledger: recorder})
 			u, model := g.Upstream(over), string(over)+"/m"
 			stream := func(body string) fake.Answer {
-				if over == harness.GenerateContent {
+				switch over { //nolint:exhaustive // those that are drawn over
+				case harness.GenerateContent:
 					return fake.Stream(fake.Events(body)...)
+				case harness.Chat:
+					return fake.Stream(fake.Events(strings.NewReplacer(`"message"`, `"delta"`, "chat.completion", "chat.completion.chunk").Replace(body), "[DONE]")...)
 				}
 				events := fake.Events(`{"type":"response.image_generation_call.partial_image","item_id":"ig_1","output_index":0,"sequence_number":1,"partial_image_index":0,"partial_image_b64":"`+twoByOne+`"}`, `{"type":"response.completed","sequence_number":2,"response":`+body+`}`)
 				if body == answers.without {
@@ -131,7 +138,7 @@ func drawnInText(t *testing.T) {
 				t.Errorf("%s", a.Body)
 			}
 			got.At("usage").Is(t, `{"input_tokens":30,"output_tokens":48,"total_tokens":78`+map[harness.Protocol]string{harness.Responses: `,"input_tokens_details":{"image_tokens":0,"text_tokens":30}`}[over]+`,"output_tokens_details":{"image_tokens":40,"text_tokens":8}}`)
-			if lost := a.Header.Get("X-Genway-Lost"); (lost == "quality") != (over == harness.GenerateContent) {
+			if lost := a.Header.Get("X-Genway-Lost"); lost != map[harness.Protocol]string{harness.GenerateContent: "quality", harness.Chat: "size, quality"}[over] {
 				t.Errorf("lost %q", lost)
 			}
 			if row := settled(t, rows, 1); row.Usage.Images != 2 || row.Attempts != 2 || row.Usage.Input != 30 {

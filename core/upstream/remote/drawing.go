@@ -34,6 +34,13 @@ type drawings struct {
 	err    error // the first failure, which ends the other calls
 }
 
+// Draws reports whether the upstream answers requests for images. Of chat completions those do that are known to take modalities
+// and to return images.
+func (u *Upstream) Draws() bool {
+	_, draws := u.codec.(codec.Drawer)
+	return u.protocol.Images || draws && u.config.Dialect.Takes("modalities") && u.config.Dialect.Takes("messages.images")
+}
+
 // asks makes the call of text for the image of an index.
 type asks func(ctx context.Context, d *drawings, req *deferred.Request, index int32) (*genwayv1.GenerateTextResponse, error)
 

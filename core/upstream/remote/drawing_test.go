@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -331,6 +333,37 @@ func TestCutDrawing(t *testing.T) {
 			if err == nil || completed {
 				t.Errorf("%s, cut at %d of %d: %v, completed %t", name, cut, len(whole), err, completed)
 			}
+		}
+	}
+}
+
+// Of chat completions those upstreams draw that are known to take modalities and to return images.
+func TestDraws(t *testing.T) {
+	const chat = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	of := func(name string) *dialect.Chat {
+		e, _ := provider.Find(name).Endpoint("chat", "")
+		return e.Chat
+	}
+	for _, c := range []struct {
+		protocol genwayv1.Protocol
+		of       *dialect.Chat
+		draws    bool
+	}{
+		{chat, nil, true},
+		{chat, dialect.Least, false},
+		{chat, of("openrouter"), true},
+		{chat, of("openai"), false},
+		{chat, of("vllm"), false},
+		{genwayv1.Protocol_PROTOCOL_IMAGES, nil, true},
+		{genwayv1.Protocol_PROTOCOL_RESPONSES, nil, true},
+		{genwayv1.Protocol_PROTOCOL_MESSAGES, nil, false},
+	} {
+		u, err := remote.New(remote.Config{Protocol: c.protocol, BaseURL: "http://127.0.0.1:1", Dialect: c.of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Draws() != c.draws {
+			t.Errorf("%v with %v draws: %t", c.protocol, c.of, !c.draws)
 		}
 	}
 }
