@@ -15,7 +15,7 @@ import (
 
 	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/codec/fault"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -34,7 +34,7 @@ type Request struct {
 	Dialect *dialect.Chat
 	// Statistics describes the body of a request of which only the head was decoded; nil for
 	// a request that was decoded whole.
-	Statistics *transportv1.BodyStatistics
+	Statistics *edgev1.BodyStatistics
 }
 
 // Answer says what an encoded answer belongs to.
@@ -98,7 +98,7 @@ type HeadDecoder interface {
 	DecodeRequestHead(body []byte) (*Request, bool)
 	DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool)
 	// BodyStatistics gathers the statistics of a body without decoding it.
-	BodyStatistics(body []byte) *transportv1.BodyStatistics
+	BodyStatistics(body []byte) *edgev1.BodyStatistics
 }
 
 // Repeater is a codec whose answers may depend on members of a request that its head leaves

@@ -8,7 +8,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
@@ -62,7 +62,7 @@ func TestDeferralIsAnnounced(t *testing.T) {
 	whole := request()
 	deferred := &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
 		Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`),
-		Extension: &transportv1.RequestExtension{Deferred: true},
+		Extension: &edgev1.RequestExtension{Deferred: true},
 	}}
 	for _, c := range []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/upstream/remote"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/transport"
@@ -117,7 +117,7 @@ func TestBodiesInMemoryUsedAgain(t *testing.T) {
 					}
 					head.Wire = &genwayv1.WireMessage{
 						Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(body),
-						Extension: &transportv1.RequestExtension{Deferred: true, Statistics: head.Statistics, AcceptsBatches: true},
+						Extension: &edgev1.RequestExtension{Deferred: true, Statistics: head.Statistics, AcceptsBatches: true},
 					}
 					if err := ask(ctx, client, head.GenerateTextRequest, streamed); err != nil && letter != "z" {
 						t.Errorf("%s, %d bytes, streamed %v: %v", letter, size, streamed, err)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
 )
@@ -35,7 +35,7 @@ func TestEstimateOfDeferred(t *testing.T) {
 // A batch of events flows as its events do.
 func TestFlowOfBatches(t *testing.T) {
 	single := frameFlow(&genwayv1.WireFrame{Data: make([]byte, 200)})
-	if got := frameFlow(&genwayv1.WireFrame{Batch: &transportv1.FrameBatch{Events: make([]byte, 2000), Count: 10}}); got != 10*single {
+	if got := frameFlow(&genwayv1.WireFrame{Batch: &edgev1.FrameBatch{Events: make([]byte, 2000), Count: 10}}); got != 10*single {
 		t.Errorf("%d for ten, %d for one", got, single)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 )
@@ -31,7 +31,7 @@ func gathered(t *testing.T, edge, takes bool, stream func(*call.Record, upstream
 	}
 	req.Wire = &genwayv1.WireMessage{
 		Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{}`),
-		Extension: &transportv1.RequestExtension{AcceptsTranslatedBatches: takes},
+		Extension: &edgev1.RequestExtension{AcceptsTranslatedBatches: takes},
 	}
 	events, err := f.client.StreamGenerateText(as(t, md...), req)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/refusals"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/frames"
@@ -270,6 +271,7 @@ func refusedAs(r *call.Record, err error) string {
 func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.HealthServer) grpc.ClientConnInterface {
 	channel := &inproc.Channel{Unary: interceptors.Unary, Stream: interceptors.Stream}
 	genwayv1.RegisterGenerationServer(channel, service)
+	edgev1.RegisterAccessServer(channel, service)
 	grpc_health_v1.RegisterHealthServer(channel, health)
 	return inProcess{channel}
 }
@@ -329,7 +331,7 @@ const PriorityKey = "genway-priority"
 // refused, and of those not the question whether a key is good: administration and health
 // work when they are needed most.
 func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
-	if i.Gate == nil || !strings.HasPrefix(record.Method, generation) || record.Method == genwayv1.Generation_CheckAccess_FullMethodName {
+	if i.Gate == nil || !strings.HasPrefix(record.Method, generation) {
 		return nil
 	}
 	priority := priorityOf(record.Caller)

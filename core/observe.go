@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/telemetry/flight"
@@ -80,7 +81,7 @@ func (i Interceptors) finish(ctx context.Context, record *call.Record, err error
 	if err != nil && record.Outcome == "" {
 		f := fault.From(err)
 		i.Metrics.Refused(protocolName(record.Caller.Protocol), fault.Name(f.Kind))
-		if strings.HasPrefix(record.Method, generation) {
+		if strings.HasPrefix(record.Method, generation) || record.Method == edgev1.Access_CheckAccess_FullMethodName {
 			i.Refused.Add(record, f)
 		}
 		if f.Reason == auth.ReasonKeysUnavailable {
@@ -112,7 +113,7 @@ func method(full string) string {
 // methods are the contract's.
 var methods = func() map[string]bool {
 	names := map[string]bool{}
-	for _, service := range []grpc.ServiceDesc{genwayv1.Generation_ServiceDesc, adminv1.Admin_ServiceDesc} {
+	for _, service := range []grpc.ServiceDesc{genwayv1.Generation_ServiceDesc, edgev1.Access_ServiceDesc, adminv1.Admin_ServiceDesc} {
 		for _, m := range service.Methods {
 			names[service.ServiceName+"/"+m.MethodName] = true
 		}

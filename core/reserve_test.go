@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -408,7 +408,7 @@ func TestCallsOfHostedToolsAreReserved(t *testing.T) {
 			for name, ask := range map[string]func(*genwayv1.GenerateTextRequest){
 				"decoded": func(r *genwayv1.GenerateTextRequest) { r.Tools = decoded },
 				"in a body": func(r *genwayv1.GenerateTextRequest) {
-					r.Messages, r.Wire = nil, &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &transportv1.RequestExtension{Deferred: true}}
+					r.Messages, r.Wire = nil, &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &edgev1.RequestExtension{Deferred: true}}
 				},
 			} {
 				req := tokens(100)
@@ -478,7 +478,7 @@ func TestManyHostedToolsAreReserved(t *testing.T) {
 			}
 			req := tokens(100)
 			req.Model, req.Messages = "searching", nil
-			req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &transportv1.RequestExtension{Deferred: true, Statistics: &transportv1.BodyStatistics{TextBytes: 7}}}
+			req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: []byte(body), Extension: &edgev1.RequestExtension{Deferred: true, Statistics: &edgev1.BodyStatistics{TextBytes: 7}}}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, err = l.service.GenerateText(call.With(t.Context(), &call.Record{Caller: call.Caller{Principal: principal, Edge: true, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}, Start: time.Now()}), req)

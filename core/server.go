@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/core/intake"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/frames"
 	"github.com/genway/genway/internal/transport"
@@ -89,6 +90,7 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 	s := &Server{service: service, grpc: grpc.NewServer(options...), health: newReadiness(servicesOf(config)...), intake: interceptors.Intake, grace: config.Grace}
 	services := registrar{s.grpc, interceptors, transport.Reuse(interceptors.Unary)}
 	genwayv1.RegisterGenerationServer(services, service)
+	edgev1.RegisterAccessServer(services, service)
 	if config.Admin != nil {
 		adminv1.RegisterAdminServer(services, config.Admin)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/identifier"
 	"github.com/genway/genway/protocol/deferred"
@@ -61,6 +62,7 @@ type Config struct {
 // Service is the Generation service.
 type Service struct {
 	genwayv1.UnimplementedGenerationServer
+	edgev1.UnimplementedAccessServer
 	config  Config
 	started time.Time
 	runs    runs
@@ -223,11 +225,11 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 }
 
 // CheckAccess says whether the caller's key may be used at all.
-func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
+func (s *Service) CheckAccess(ctx context.Context, _ *edgev1.CheckAccessRequest) (*edgev1.CheckAccessResponse, error) {
 	if err := permit(ctx, call.Of(ctx).Caller, ""); err != nil {
 		return nil, err
 	}
-	return &genwayv1.CheckAccessResponse{}, nil
+	return &edgev1.CheckAccessResponse{}, nil
 }
 
 // trusted returns a caller's own body, if an edge vouches that it is one of the

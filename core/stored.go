@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/upstream"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -135,7 +135,7 @@ func rewritten(req *genwayv1.GenerateTextRequest, body []byte) (*deferred.Reques
 		return nil, err
 	}
 	wire := codec.Shared(req.GetWire())
-	wire.Json, wire.Extension = body, &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches(), AcceptsTranslatedBatches: wire.GetExtension().GetAcceptsTranslatedBatches()}
+	wire.Json, wire.Extension = body, &edgev1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches(), AcceptsTranslatedBatches: wire.GetExtension().GetAcceptsTranslatedBatches()}
 	whole.Model, whole.Wire = req.GetModel(), wire
 	return deferred.New(whole.GenerateTextRequest), nil
 }

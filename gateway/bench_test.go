@@ -13,7 +13,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/gateway"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport/inproc"
 	"google.golang.org/grpc"
@@ -43,7 +43,7 @@ func (s fastCore) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grp
 	if err := s.sendHeader(stream.Context()); err != nil {
 		return err
 	}
-	run := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Batch: &transportv1.FrameBatch{Events: s.answer, Count: 1}}
+	run := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Batch: &edgev1.FrameBatch{Events: s.answer, Count: 1}}
 	for range s.events {
 		if err := stream.Send(codec.Event(run)); err != nil {
 			return err

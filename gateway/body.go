@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc/codes"
@@ -367,8 +368,8 @@ func (e *Edge) access(ctx context.Context, x *exchange) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyCheckTimeout)
 	defer cancel()
-	_, err := e.client.CheckAccess(ctx, &genwayv1.CheckAccessRequest{})
-	if status.Code(err) == codes.Unimplemented { // a core without CheckAccess
+	_, err := e.keys.CheckAccess(x.outgoing(ctx), &edgev1.CheckAccessRequest{})
+	if status.Code(err) == codes.Unimplemented { // a core without Access
 		_, err = e.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageSize: 1})
 	}
 	if err != nil && status.Code(err) != codes.Unimplemented { // a core with neither refuses the call itself

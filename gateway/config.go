@@ -69,7 +69,7 @@ type Config struct {
 }
 
 // Deferring is a connection that knows whether its core takes deferred bodies, as do the connections of
-// Dial and of core.Channel do (proto/genway/transport/v1).
+// Dial and of core.Channel do (proto/genway/edge/v1).
 type Deferring interface {
 	grpc.ClientConnInterface
 	// TakesDeferredBodies reports whether the core has announced that it takes them.

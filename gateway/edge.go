@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway/cores"
 	"github.com/genway/genway/gateway/openapi"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/certs"
 	"github.com/genway/genway/protocol"
@@ -27,6 +28,7 @@ import (
 type Edge struct {
 	config    Config
 	client    genwayv1.GenerationClient
+	keys      edgev1.AccessClient
 	defers    func() bool // whether the core takes deferred bodies now
 	remote    bool        // the core is reached over a connection
 	readiness readiness
@@ -55,6 +57,7 @@ func New(config Config) (*Edge, error) {
 		cors:      pages,
 		config:    config,
 		client:    &client{genwayv1.NewGenerationClient(coreConn{config.Core, remote}), remote, config.Heartbeat},
+		keys:      edgev1.NewAccessClient(config.Core),
 		defers:    config.defers(),
 		remote:    remote,
 		readiness: readiness{client: grpc_health_v1.NewHealthClient(config.Core)},

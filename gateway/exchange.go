@@ -242,9 +242,6 @@ type coreConn struct {
 // the failure to the caller.
 func (c coreConn) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
 	x := exchangeOf(ctx)
-	if method == genwayv1.Generation_CheckAccess_FullMethodName { // the edge asks for itself
-		return c.ClientConnInterface.Invoke(x.outgoing(ctx), method, in, out, opts...)
-	}
 	header := headerIn(opts)
 	if header == nil {
 		header = new(metadata.MD)

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport/inproc"
 	"go.uber.org/goleak"
@@ -36,6 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // core is a fake core: it records what reaches it and answers as the test says.
 type core struct {
 	genwayv1.UnimplementedGenerationServer
+	edgev1.UnimplementedAccessServer
 	mu     sync.Mutex
 	md     metadata.MD
 	header metadata.MD // of every answer
@@ -43,8 +44,8 @@ type core struct {
 	fail   error
 	answer *genwayv1.GenerateTextResponse
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
-	checks atomic.Int64                                 // calls of CheckAccess
-	asked  atomic.Pointer[transportv1.RequestExtension] // of the last stream
+	checks atomic.Int64                            // calls of CheckAccess
+	asked  atomic.Pointer[edgev1.RequestExtension] // of the last stream
 	// streamed is the request of the last stream.
 	streamed atomic.Pointer[genwayv1.GenerateTextRequest]
 	draw     func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
@@ -123,12 +124,12 @@ func (c *core) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageReque
 	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1}}}}}, nil
 }
 
-func (c *core) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
+func (c *core) CheckAccess(ctx context.Context, _ *edgev1.CheckAccessRequest) (*edgev1.CheckAccessResponse, error) {
 	c.checks.Add(1)
 	if err := c.note(ctx); err != nil {
 		return nil, err
 	}
-	return &genwayv1.CheckAccessResponse{}, nil
+	return &edgev1.CheckAccessResponse{}, nil
 }
 
 func (c *core) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
@@ -192,6 +193,7 @@ func serve(t *testing.T, change func(*gateway.Config)) *edge {
 	e := &edge{core: &core{}, log: &syncBuffer{}}
 	channel := new(inproc.Channel)
 	genwayv1.RegisterGenerationServer(channel, e.core)
+	edgev1.RegisterAccessServer(channel, e.core)
 	healthy := health.NewServer()
 	healthy.SetServingStatus(genwayv1.Generation_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(channel, healthy)

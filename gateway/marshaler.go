@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -147,7 +147,7 @@ func decodeText(x *exchange, c codec.Codec, wire *genwayv1.WireMessage) (proto.M
 			return nil, err
 		}
 	}
-	wire.Extension = &transportv1.RequestExtension{
+	wire.Extension = &edgev1.RequestExtension{
 		Deferred: req.Statistics != nil, Statistics: req.Statistics,
 		AcceptsBatches: x.endpoint.protocol.Stream.Batches && x.asked == nil, AcceptsTranslatedBatches: x.endpoint.edge.remote,
 	}

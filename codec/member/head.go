@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -269,17 +269,17 @@ func attached(value []byte) bool {
 
 // StatisticsOf gathers the statistics of a body without decoding it. A body that cannot be
 // scanned counts as text, and as one that may hold anything.
-func StatisticsOf(body []byte, look *Look) *transportv1.BodyStatistics {
+func StatisticsOf(body []byte, look *Look) *edgev1.BodyStatistics {
 	var o TopIndex
 	if !o.Read(body, look) {
-		return &transportv1.BodyStatistics{TextBytes: int64(len(body)), Foreign: true}
+		return &edgev1.BodyStatistics{TextBytes: int64(len(body)), Foreign: true}
 	}
 	return o.Wire()
 }
 
 // Wire returns the statistics as an edge sends them to a core.
-func (s *Statistics) Wire() *transportv1.BodyStatistics {
-	return &transportv1.BodyStatistics{TextBytes: int64(s.Text), Attachments: int64(s.Attachments), Foreign: s.Signs&Foreign != 0}
+func (s *Statistics) Wire() *edgev1.BodyStatistics {
+	return &edgev1.BodyStatistics{TextBytes: int64(s.Text), Attachments: int64(s.Attachments), Foreign: s.Signs&Foreign != 0}
 }
 
 // ToolCalls reads an object that counts calls of a vendor's own tools: web_search_requests of Anthropic's and

@@ -6,7 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/passthrough"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -29,7 +29,7 @@ func sign(value []byte) member.Signs {
 }
 
 // BodyStatistics implements codec.HeadDecoder.
-func (Codec) BodyStatistics(body []byte) *transportv1.BodyStatistics {
+func (Codec) BodyStatistics(body []byte) *edgev1.BodyStatistics {
 	return heads.BodyStatistics(body)
 }
 

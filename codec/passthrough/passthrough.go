@@ -11,7 +11,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -53,7 +53,7 @@ func (t *Text) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, bool
 }
 
 // BodyStatistics implements codec.HeadDecoder.
-func (t *Text) BodyStatistics(body []byte) *transportv1.BodyStatistics {
+func (t *Text) BodyStatistics(body []byte) *edgev1.BodyStatistics {
 	return member.StatisticsOf(body, &t.Look)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/passthrough"
 	"github.com/genway/genway/codec/setting"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -34,7 +34,7 @@ func sign(value []byte) member.Signs {
 }
 
 // BodyStatistics implements codec.HeadDecoder.
-func (Codec) BodyStatistics(body []byte) *transportv1.BodyStatistics {
+func (Codec) BodyStatistics(body []byte) *edgev1.BodyStatistics {
 	return heads.BodyStatistics(body)
 }
 

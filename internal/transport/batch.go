@@ -3,7 +3,7 @@ package transport
 import (
 	"errors"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -21,7 +21,7 @@ const (
 )
 
 // Batch returns the message that sends the first of several events of a stream, and how many events
-// that are: a batch (genway.transport.v1.FrameBatch.translated), or the first event itself where it is
+// that are: a batch (genway.edge.v1.FrameBatch.translated), or the first event itself where it is
 // large or no other follows that fits in a batch with it. There must be an event. Only a receiver that has announced that
 // it takes such batches may receive the message.
 func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGenerateTextResponse, int, error) {
@@ -53,7 +53,7 @@ func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGener
 		event   genwayv1.StreamGenerateTextResponse
 		payload genwayv1.StreamGenerateTextResponse_Wire
 		frame   genwayv1.WireFrame
-		batch   transportv1.FrameBatch
+		batch   edgev1.FrameBatch
 	}{}
 	m.batch.Translated, m.batch.Count = data, int32(count)
 	m.frame.Batch = &m.batch

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc/mem"
@@ -18,7 +18,7 @@ func message(t *rapid.T) proto.Message {
 	wire := &genwayv1.WireMessage{
 		Protocol:  genwayv1.Protocol_PROTOCOL_MESSAGES,
 		Json:      bytes.Repeat([]byte("j"), rapid.SampledFrom([]int{0, 1, 1000, 8<<10 - 1, 8 << 10, 50_000}).Draw(t, "size")),
-		Extension: &transportv1.RequestExtension{AcceptsBatches: rapid.Bool().Draw(t, "batches")},
+		Extension: &edgev1.RequestExtension{AcceptsBatches: rapid.Bool().Draw(t, "batches")},
 	}
 	if rapid.Bool().Draw(t, "headers") {
 		wire.Headers = map[string]string{"anthropic-beta": "a"}

@@ -3,7 +3,7 @@ package transport
 import (
 	"bytes"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -41,7 +41,7 @@ func unmarshalBatch(data mem.BufferSlice, event *genwayv1.StreamGenerateTextResp
 	m := &struct { // one piece of memory
 		payload genwayv1.StreamGenerateTextResponse_Wire
 		frame   genwayv1.WireFrame
-		batch   transportv1.FrameBatch
+		batch   edgev1.FrameBatch
 	}{}
 	// gRPC uses the memory of the message again. Numbers are cut to 32 bits, as protobuf demands.
 	m.batch.Events, m.batch.Count = bytes.Clone(events), int32(count)

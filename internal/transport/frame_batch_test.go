@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc/mem"
@@ -14,7 +14,7 @@ import (
 
 // batchMessage is an event with a batch of frames, and its encoding.
 func batchMessage(events []byte, count int32) (*genwayv1.StreamGenerateTextResponse, []byte) {
-	batch := &transportv1.FrameBatch{Events: events, Count: count}
+	batch := &edgev1.FrameBatch{Events: events, Count: count}
 	frame := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Batch: batch}
 	m := &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: frame}}
 	data, err := proto.Marshal(m)

@@ -1,6 +1,6 @@
 // Package deferred has text requests whose bodies are decoded only where that is needed. An
 // edge that sends a request to a core which has announced the deferral extension
-// (proto/genway/transport/v1) checks the body to be JSON and decodes the settings at its top.
+// (proto/genway/edge/v1) checks the body to be JSON and decodes the settings at its top.
 // The conversation and the tools stay in the body: an upstream of the caller's protocol
 // receives the body, and any other reader decodes it with Whole.
 //
@@ -14,7 +14,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 )
@@ -38,7 +38,7 @@ type content struct {
 	err      error
 
 	counting   sync.Once
-	statistics *transportv1.BodyStatistics
+	statistics *edgev1.BodyStatistics
 }
 
 // New returns the request that a message is. The message comes from a trusted edge, or has no raw
@@ -83,7 +83,7 @@ func (r *Request) Whole() (*genwayv1.GenerateTextRequest, error) {
 		return nil, r.content.err
 	}
 	whole, wire := codec.Shared(r.head), codec.Shared(r.head.GetWire())
-	wire.Extension = &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches()}
+	wire.Extension = &edgev1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches()}
 	whole.Messages, whole.Tools, whole.Wire = r.content.messages, r.content.tools, wire
 	return whole, nil
 }
@@ -112,7 +112,7 @@ func (c *content) decode() {
 
 // Statistics describes the body of a deferred request, as the edge has sent it or as it is
 // found here; nil for a request that is whole.
-func (r *Request) Statistics() *transportv1.BodyStatistics {
+func (r *Request) Statistics() *edgev1.BodyStatistics {
 	c := r.content
 	if c == nil {
 		return nil
@@ -121,7 +121,7 @@ func (r *Request) Statistics() *transportv1.BodyStatistics {
 		if c.statistics = c.raw.GetExtension().GetStatistics(); c.statistics != nil {
 			return
 		}
-		c.statistics = &transportv1.BodyStatistics{TextBytes: int64(len(c.raw.GetJson())), Foreign: true}
+		c.statistics = &edgev1.BodyStatistics{TextBytes: int64(len(c.raw.GetJson())), Foreign: true}
 		if heads, ok := protocol.Of(c.raw.GetProtocol()).Codec.(codec.HeadDecoder); ok {
 			c.statistics = heads.BodyStatistics(c.raw.GetJson())
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -47,7 +47,7 @@ func TestStatistics(t *testing.T) {
 			if got := deferred.New(&genwayv1.GenerateTextRequest{Wire: wire}).Statistics(); !proto.Equal(got, head.Statistics) {
 				t.Errorf("%s: %v, want %v", body, got, head.Statistics)
 			}
-			wire.Extension = &transportv1.RequestExtension{Deferred: true, Statistics: &transportv1.BodyStatistics{TextBytes: 7}}
+			wire.Extension = &edgev1.RequestExtension{Deferred: true, Statistics: &edgev1.BodyStatistics{TextBytes: 7}}
 			if got := deferred.New(&genwayv1.GenerateTextRequest{Wire: wire}).Statistics(); got.GetTextBytes() != 7 {
 				t.Errorf("%s: is scanned again: %v", body, got)
 			}
@@ -66,7 +66,7 @@ func request(body string) *genwayv1.GenerateTextRequest {
 		Model: "m", Sampling: &genwayv1.Sampling{Temperature: proto.Float64(1)},
 		Wire: &genwayv1.WireMessage{
 			Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(body),
-			Extension: &transportv1.RequestExtension{Deferred: true, AcceptsBatches: true, Statistics: &transportv1.BodyStatistics{}},
+			Extension: &edgev1.RequestExtension{Deferred: true, AcceptsBatches: true, Statistics: &edgev1.BodyStatistics{}},
 		},
 	}
 }
@@ -100,7 +100,7 @@ func TestWhole(t *testing.T) {
 // A message is deferred if it says so. One of an edge before the extension says nothing.
 func TestIs(t *testing.T) {
 	whole := request(chat)
-	whole.Wire.Extension = &transportv1.RequestExtension{}
+	whole.Wire.Extension = &edgev1.RequestExtension{}
 	earlier := request(chat)
 	earlier.Wire.Extension = nil
 	for _, c := range []struct {

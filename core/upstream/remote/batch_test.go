@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
 )
@@ -157,7 +157,7 @@ func passThrough(t *testing.T, protocol genwayv1.Protocol, body string, batches 
 		t.Fatal(err)
 	}
 	return u, &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
-		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), Extension: &transportv1.RequestExtension{Deferred: true, AcceptsBatches: batches},
+		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), Extension: &edgev1.RequestExtension{Deferred: true, AcceptsBatches: batches},
 	}}
 }
 

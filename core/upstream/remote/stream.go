@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
-	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	edgev1 "github.com/genway/genway/gen/genway/edge/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -365,7 +365,7 @@ func (s *textStream) batchEvent(batch []byte, count int) *genwayv1.StreamGenerat
 		event   genwayv1.StreamGenerateTextResponse
 		payload genwayv1.StreamGenerateTextResponse_Wire
 		frame   genwayv1.WireFrame
-		batch   transportv1.FrameBatch
+		batch   edgev1.FrameBatch
 	}{}
 	e.batch.Events, e.batch.Count = bytes.Clone(batch), int32(count)
 	e.frame.Protocol, e.frame.Batch = s.upstream.config.Protocol, &e.batch

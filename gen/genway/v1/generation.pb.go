@@ -13,7 +13,6 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
-	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -24,87 +23,11 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CheckAccessRequest asks about the key in the call's metadata.
-type CheckAccessRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckAccessRequest) Reset() {
-	*x = CheckAccessRequest{}
-	mi := &file_genway_v1_generation_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckAccessRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckAccessRequest) ProtoMessage() {}
-
-func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_generation_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckAccessRequest.ProtoReflect.Descriptor instead.
-func (*CheckAccessRequest) Descriptor() ([]byte, []int) {
-	return file_genway_v1_generation_proto_rawDescGZIP(), []int{0}
-}
-
-// CheckAccessResponse says that the key may be used.
-type CheckAccessResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CheckAccessResponse) Reset() {
-	*x = CheckAccessResponse{}
-	mi := &file_genway_v1_generation_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CheckAccessResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CheckAccessResponse) ProtoMessage() {}
-
-func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_generation_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CheckAccessResponse.ProtoReflect.Descriptor instead.
-func (*CheckAccessResponse) Descriptor() ([]byte, []int) {
-	return file_genway_v1_generation_proto_rawDescGZIP(), []int{1}
-}
-
 var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto\"\x14\n" +
-	"\x12CheckAccessRequest\"\x15\n" +
-	"\x13CheckAccessResponse2\xf3\x11\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto2\xa5\x11\n" +
 	"\n" +
 	"Generation\x12\xd4\x02\n" +
 	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\x82\x02\xdaA\x0emodel,messages\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xf5\x02\n" +
@@ -120,77 +43,59 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\x0eStreamResponse\x12 .genway.v1.StreamResponseRequest\x1a%.genway.v1.StreamGenerateTextResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/responses/{id}:stream0\x01\x12}\n" +
 	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12v\n" +
 	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12\x82\x01\n" +
-	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"+\xdaA\x02id\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_items\x12L\n" +
-	"\vCheckAccess\x12\x1d.genway.v1.CheckAccessRequest\x1a\x1e.genway.v1.CheckAccessResponseB_\n" +
+	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"+\xdaA\x02id\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_itemsB_\n" +
 	"\rcom.genway.v1B\x0fGenerationProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 
-var (
-	file_genway_v1_generation_proto_rawDescOnce sync.Once
-	file_genway_v1_generation_proto_rawDescData []byte
-)
-
-func file_genway_v1_generation_proto_rawDescGZIP() []byte {
-	file_genway_v1_generation_proto_rawDescOnce.Do(func() {
-		file_genway_v1_generation_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_genway_v1_generation_proto_rawDesc), len(file_genway_v1_generation_proto_rawDesc)))
-	})
-	return file_genway_v1_generation_proto_rawDescData
-}
-
-var file_genway_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_genway_v1_generation_proto_goTypes = []any{
-	(*CheckAccessRequest)(nil),          // 0: genway.v1.CheckAccessRequest
-	(*CheckAccessResponse)(nil),         // 1: genway.v1.CheckAccessResponse
-	(*GenerateTextRequest)(nil),         // 2: genway.v1.GenerateTextRequest
-	(*GenerateImageRequest)(nil),        // 3: genway.v1.GenerateImageRequest
-	(*CountTokensRequest)(nil),          // 4: genway.v1.CountTokensRequest
-	(*ListModelsRequest)(nil),           // 5: genway.v1.ListModelsRequest
-	(*GetModelRequest)(nil),             // 6: genway.v1.GetModelRequest
-	(*GetResponseRequest)(nil),          // 7: genway.v1.GetResponseRequest
-	(*StreamResponseRequest)(nil),       // 8: genway.v1.StreamResponseRequest
-	(*CancelResponseRequest)(nil),       // 9: genway.v1.CancelResponseRequest
-	(*DeleteResponseRequest)(nil),       // 10: genway.v1.DeleteResponseRequest
-	(*ListInputItemsRequest)(nil),       // 11: genway.v1.ListInputItemsRequest
-	(*GenerateTextResponse)(nil),        // 12: genway.v1.GenerateTextResponse
-	(*StreamGenerateTextResponse)(nil),  // 13: genway.v1.StreamGenerateTextResponse
-	(*GenerateImageResponse)(nil),       // 14: genway.v1.GenerateImageResponse
-	(*StreamGenerateImageResponse)(nil), // 15: genway.v1.StreamGenerateImageResponse
-	(*CountTokensResponse)(nil),         // 16: genway.v1.CountTokensResponse
-	(*ListModelsResponse)(nil),          // 17: genway.v1.ListModelsResponse
-	(*GetModelResponse)(nil),            // 18: genway.v1.GetModelResponse
-	(*GetResponseResponse)(nil),         // 19: genway.v1.GetResponseResponse
-	(*CancelResponseResponse)(nil),      // 20: genway.v1.CancelResponseResponse
-	(*DeleteResponseResponse)(nil),      // 21: genway.v1.DeleteResponseResponse
-	(*ListInputItemsResponse)(nil),      // 22: genway.v1.ListInputItemsResponse
+	(*GenerateTextRequest)(nil),         // 0: genway.v1.GenerateTextRequest
+	(*GenerateImageRequest)(nil),        // 1: genway.v1.GenerateImageRequest
+	(*CountTokensRequest)(nil),          // 2: genway.v1.CountTokensRequest
+	(*ListModelsRequest)(nil),           // 3: genway.v1.ListModelsRequest
+	(*GetModelRequest)(nil),             // 4: genway.v1.GetModelRequest
+	(*GetResponseRequest)(nil),          // 5: genway.v1.GetResponseRequest
+	(*StreamResponseRequest)(nil),       // 6: genway.v1.StreamResponseRequest
+	(*CancelResponseRequest)(nil),       // 7: genway.v1.CancelResponseRequest
+	(*DeleteResponseRequest)(nil),       // 8: genway.v1.DeleteResponseRequest
+	(*ListInputItemsRequest)(nil),       // 9: genway.v1.ListInputItemsRequest
+	(*GenerateTextResponse)(nil),        // 10: genway.v1.GenerateTextResponse
+	(*StreamGenerateTextResponse)(nil),  // 11: genway.v1.StreamGenerateTextResponse
+	(*GenerateImageResponse)(nil),       // 12: genway.v1.GenerateImageResponse
+	(*StreamGenerateImageResponse)(nil), // 13: genway.v1.StreamGenerateImageResponse
+	(*CountTokensResponse)(nil),         // 14: genway.v1.CountTokensResponse
+	(*ListModelsResponse)(nil),          // 15: genway.v1.ListModelsResponse
+	(*GetModelResponse)(nil),            // 16: genway.v1.GetModelResponse
+	(*GetResponseResponse)(nil),         // 17: genway.v1.GetResponseResponse
+	(*CancelResponseResponse)(nil),      // 18: genway.v1.CancelResponseResponse
+	(*DeleteResponseResponse)(nil),      // 19: genway.v1.DeleteResponseResponse
+	(*ListInputItemsResponse)(nil),      // 20: genway.v1.ListInputItemsResponse
 }
 var file_genway_v1_generation_proto_depIdxs = []int32{
-	2,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
-	2,  // 1: genway.v1.Generation.StreamGenerateText:input_type -> genway.v1.GenerateTextRequest
-	3,  // 2: genway.v1.Generation.GenerateImage:input_type -> genway.v1.GenerateImageRequest
-	3,  // 3: genway.v1.Generation.StreamGenerateImage:input_type -> genway.v1.GenerateImageRequest
-	4,  // 4: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
-	5,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
-	6,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
-	7,  // 7: genway.v1.Generation.GetResponse:input_type -> genway.v1.GetResponseRequest
-	8,  // 8: genway.v1.Generation.StreamResponse:input_type -> genway.v1.StreamResponseRequest
-	9,  // 9: genway.v1.Generation.CancelResponse:input_type -> genway.v1.CancelResponseRequest
-	10, // 10: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
-	11, // 11: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
-	0,  // 12: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
-	12, // 13: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
-	13, // 14: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
-	14, // 15: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
-	15, // 16: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
-	16, // 17: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
-	17, // 18: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
-	18, // 19: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
-	19, // 20: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
-	13, // 21: genway.v1.Generation.StreamResponse:output_type -> genway.v1.StreamGenerateTextResponse
-	20, // 22: genway.v1.Generation.CancelResponse:output_type -> genway.v1.CancelResponseResponse
-	21, // 23: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
-	22, // 24: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
-	1,  // 25: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
-	13, // [13:26] is the sub-list for method output_type
-	0,  // [0:13] is the sub-list for method input_type
+	0,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
+	0,  // 1: genway.v1.Generation.StreamGenerateText:input_type -> genway.v1.GenerateTextRequest
+	1,  // 2: genway.v1.Generation.GenerateImage:input_type -> genway.v1.GenerateImageRequest
+	1,  // 3: genway.v1.Generation.StreamGenerateImage:input_type -> genway.v1.GenerateImageRequest
+	2,  // 4: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
+	3,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
+	4,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
+	5,  // 7: genway.v1.Generation.GetResponse:input_type -> genway.v1.GetResponseRequest
+	6,  // 8: genway.v1.Generation.StreamResponse:input_type -> genway.v1.StreamResponseRequest
+	7,  // 9: genway.v1.Generation.CancelResponse:input_type -> genway.v1.CancelResponseRequest
+	8,  // 10: genway.v1.Generation.DeleteResponse:input_type -> genway.v1.DeleteResponseRequest
+	9,  // 11: genway.v1.Generation.ListInputItems:input_type -> genway.v1.ListInputItemsRequest
+	10, // 12: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
+	11, // 13: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
+	12, // 14: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
+	13, // 15: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
+	14, // 16: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
+	15, // 17: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
+	16, // 18: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
+	17, // 19: genway.v1.Generation.GetResponse:output_type -> genway.v1.GetResponseResponse
+	11, // 20: genway.v1.Generation.StreamResponse:output_type -> genway.v1.StreamGenerateTextResponse
+	18, // 21: genway.v1.Generation.CancelResponse:output_type -> genway.v1.CancelResponseResponse
+	19, // 22: genway.v1.Generation.DeleteResponse:output_type -> genway.v1.DeleteResponseResponse
+	20, // 23: genway.v1.Generation.ListInputItems:output_type -> genway.v1.ListInputItemsResponse
+	12, // [12:24] is the sub-list for method output_type
+	0,  // [0:12] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -215,13 +120,12 @@ func file_genway_v1_generation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_generation_proto_rawDesc), len(file_genway_v1_generation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   0,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_genway_v1_generation_proto_goTypes,
 		DependencyIndexes: file_genway_v1_generation_proto_depIdxs,
-		MessageInfos:      file_genway_v1_generation_proto_msgTypes,
 	}.Build()
 	File_genway_v1_generation_proto = out.File
 	file_genway_v1_generation_proto_goTypes = nil

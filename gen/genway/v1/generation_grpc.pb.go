@@ -33,7 +33,6 @@ const (
 	Generation_CancelResponse_FullMethodName      = "/genway.v1.Generation/CancelResponse"
 	Generation_DeleteResponse_FullMethodName      = "/genway.v1.Generation/DeleteResponse"
 	Generation_ListInputItems_FullMethodName      = "/genway.v1.Generation/ListInputItems"
-	Generation_CheckAccess_FullMethodName         = "/genway.v1.Generation/CheckAccess"
 )
 
 // GenerationClient is the client API for Generation service.
@@ -139,11 +138,6 @@ type GenerationClient interface {
 	DeleteResponse(ctx context.Context, in *DeleteResponseRequest, opts ...grpc.CallOption) (*DeleteResponseResponse, error)
 	// ListInputItems lists the items of the request that an answer was given to.
 	ListInputItems(ctx context.Context, in *ListInputItemsRequest, opts ...grpc.CallOption) (*ListInputItemsResponse, error)
-	// CheckAccess says whether the caller's key may be used for its protocol and from its
-	// address. It does nothing else and counts against no limit; the error is the one that
-	// any other call would get. An edge asks it ahead of a body that is too large to be
-	// read for a caller whose key is not known, so it has no HTTP path.
-	CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error)
 }
 
 type generationClient struct {
@@ -301,16 +295,6 @@ func (c *generationClient) ListInputItems(ctx context.Context, in *ListInputItem
 	return out, nil
 }
 
-func (c *generationClient) CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(CheckAccessResponse)
-	err := c.cc.Invoke(ctx, Generation_CheckAccess_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // GenerationServer is the server API for Generation service.
 // All implementations must embed UnimplementedGenerationServer
 // for forward compatibility.
@@ -414,11 +398,6 @@ type GenerationServer interface {
 	DeleteResponse(context.Context, *DeleteResponseRequest) (*DeleteResponseResponse, error)
 	// ListInputItems lists the items of the request that an answer was given to.
 	ListInputItems(context.Context, *ListInputItemsRequest) (*ListInputItemsResponse, error)
-	// CheckAccess says whether the caller's key may be used for its protocol and from its
-	// address. It does nothing else and counts against no limit; the error is the one that
-	// any other call would get. An edge asks it ahead of a body that is too large to be
-	// read for a caller whose key is not known, so it has no HTTP path.
-	CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error)
 	mustEmbedUnimplementedGenerationServer()
 }
 
@@ -464,9 +443,6 @@ func (UnimplementedGenerationServer) DeleteResponse(context.Context, *DeleteResp
 }
 func (UnimplementedGenerationServer) ListInputItems(context.Context, *ListInputItemsRequest) (*ListInputItemsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListInputItems not implemented")
-}
-func (UnimplementedGenerationServer) CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method CheckAccess not implemented")
 }
 func (UnimplementedGenerationServer) mustEmbedUnimplementedGenerationServer() {}
 func (UnimplementedGenerationServer) testEmbeddedByValue()                    {}
@@ -684,24 +660,6 @@ func _Generation_ListInputItems_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
-func _Generation_CheckAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(CheckAccessRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(GenerationServer).CheckAccess(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: Generation_CheckAccess_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(GenerationServer).CheckAccess(ctx, req.(*CheckAccessRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // Generation_ServiceDesc is the grpc.ServiceDesc for Generation service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -744,10 +702,6 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListInputItems",
 			Handler:    _Generation_ListInputItems_Handler,
-		},
-		{
-			MethodName: "CheckAccess",
-			Handler:    _Generation_CheckAccess_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

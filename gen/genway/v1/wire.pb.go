@@ -7,7 +7,7 @@
 package genwayv1
 
 import (
-	v1 "github.com/genway/genway/gen/genway/transport/v1"
+	v1 "github.com/genway/genway/gen/genway/edge/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -455,22 +455,22 @@ var File_genway_v1_wire_proto protoreflect.FileDescriptor
 
 const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/wire.proto\x12\tgenway.v1\x1a\"genway/transport/v1/deferral.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc6\x02\n" +
+	"\x14genway/v1/wire.proto\x12\tgenway.v1\x1a\x1dgenway/edge/v1/deferral.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc1\x02\n" +
 	"\vWireMessage\x124\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
 	"\x04json\x18\x02 \x01(\fB\x03\xe0A\x01R\x04json\x12B\n" +
-	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryB\x03\xe0A\x01R\aheaders\x12H\n" +
-	"\textension\x18\x06 \x01(\v2%.genway.transport.v1.RequestExtensionB\x03\xe0A\x01R\textension\x1a:\n" +
+	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryB\x03\xe0A\x01R\aheaders\x12C\n" +
+	"\textension\x18\x06 \x01(\v2 .genway.edge.v1.RequestExtensionB\x03\xe0A\x01R\textension\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\n" +
-	"takes_runsR\x06survey\"\xed\x01\n" +
+	"takes_runsR\x06survey\"\xe8\x01\n" +
 	"\tWireFrame\x124\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x03R\bprotocol\x12\x19\n" +
 	"\x05event\x18\x02 \x01(\tB\x03\xe0A\x03R\x05event\x12\x17\n" +
 	"\x04data\x18\x03 \x01(\fB\x03\xe0A\x03R\x04data\x12\x1d\n" +
-	"\aunasked\x18\x06 \x01(\bB\x03\xe0A\x03R\aunasked\x12:\n" +
-	"\x05batch\x18\a \x01(\v2\x1f.genway.transport.v1.FrameBatchB\x03\xe0A\x03R\x05batchJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\x03runR\n" +
+	"\aunasked\x18\x06 \x01(\bB\x03\xe0A\x03R\aunasked\x125\n" +
+	"\x05batch\x18\a \x01(\v2\x1a.genway.edge.v1.FrameBatchB\x03\xe0A\x03R\x05batchJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\x03runR\n" +
 	"run_events\"\x94\x01\n" +
 	"\vNativeField\x124\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolB\x03\xe0A\x01R\bprotocol\x12\x17\n" +
@@ -515,15 +515,15 @@ var file_genway_v1_wire_proto_goTypes = []any{
 	(*Loss)(nil),                // 4: genway.v1.Loss
 	(*Seal)(nil),                // 5: genway.v1.Seal
 	nil,                         // 6: genway.v1.WireMessage.HeadersEntry
-	(*v1.RequestExtension)(nil), // 7: genway.transport.v1.RequestExtension
-	(*v1.FrameBatch)(nil),       // 8: genway.transport.v1.FrameBatch
+	(*v1.RequestExtension)(nil), // 7: genway.edge.v1.RequestExtension
+	(*v1.FrameBatch)(nil),       // 8: genway.edge.v1.FrameBatch
 }
 var file_genway_v1_wire_proto_depIdxs = []int32{
 	0, // 0: genway.v1.WireMessage.protocol:type_name -> genway.v1.Protocol
 	6, // 1: genway.v1.WireMessage.headers:type_name -> genway.v1.WireMessage.HeadersEntry
-	7, // 2: genway.v1.WireMessage.extension:type_name -> genway.transport.v1.RequestExtension
+	7, // 2: genway.v1.WireMessage.extension:type_name -> genway.edge.v1.RequestExtension
 	0, // 3: genway.v1.WireFrame.protocol:type_name -> genway.v1.Protocol
-	8, // 4: genway.v1.WireFrame.batch:type_name -> genway.transport.v1.FrameBatch
+	8, // 4: genway.v1.WireFrame.batch:type_name -> genway.edge.v1.FrameBatch
 	0, // 5: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
 	0, // 6: genway.v1.Seal.protocol:type_name -> genway.v1.Protocol
 	7, // [7:7] is the sub-list for method output_type

@@ -34,7 +34,7 @@ func TestU30ContractStandsAlone(t *testing.T) {
 		t.Errorf("a client links %q, not %q", modules, want)
 	}
 	slices.Sort(ours)
-	if want := []string{"github.com/genway/genway/gen/genway/transport/v1", "github.com/genway/genway/gen/genway/v1"}; !slices.Equal(ours, want) {
+	if want := []string{"github.com/genway/genway/gen/genway/edge/v1", "github.com/genway/genway/gen/genway/v1"}; !slices.Equal(ours, want) {
 		t.Errorf("a client links %q, not %q", ours, want)
 	}
 }

@@ -18,9 +18,9 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: genway/transport/v1/deferral.proto
+// source: genway/edge/v1/deferral.proto
 
-package transportv1
+package edgev1
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -56,7 +56,7 @@ type RequestExtension struct {
 
 func (x *RequestExtension) Reset() {
 	*x = RequestExtension{}
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[0]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -68,7 +68,7 @@ func (x *RequestExtension) String() string {
 func (*RequestExtension) ProtoMessage() {}
 
 func (x *RequestExtension) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[0]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -81,7 +81,7 @@ func (x *RequestExtension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestExtension.ProtoReflect.Descriptor instead.
 func (*RequestExtension) Descriptor() ([]byte, []int) {
-	return file_genway_transport_v1_deferral_proto_rawDescGZIP(), []int{0}
+	return file_genway_edge_v1_deferral_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *RequestExtension) GetDeferred() bool {
@@ -128,7 +128,7 @@ type BodyStatistics struct {
 
 func (x *BodyStatistics) Reset() {
 	*x = BodyStatistics{}
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[1]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -140,7 +140,7 @@ func (x *BodyStatistics) String() string {
 func (*BodyStatistics) ProtoMessage() {}
 
 func (x *BodyStatistics) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[1]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -153,7 +153,7 @@ func (x *BodyStatistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyStatistics.ProtoReflect.Descriptor instead.
 func (*BodyStatistics) Descriptor() ([]byte, []int) {
-	return file_genway_transport_v1_deferral_proto_rawDescGZIP(), []int{1}
+	return file_genway_edge_v1_deferral_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *BodyStatistics) GetTextBytes() int64 {
@@ -196,7 +196,7 @@ type FrameBatch struct {
 
 func (x *FrameBatch) Reset() {
 	*x = FrameBatch{}
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[2]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -208,7 +208,7 @@ func (x *FrameBatch) String() string {
 func (*FrameBatch) ProtoMessage() {}
 
 func (x *FrameBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_transport_v1_deferral_proto_msgTypes[2]
+	mi := &file_genway_edge_v1_deferral_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -221,7 +221,7 @@ func (x *FrameBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FrameBatch.ProtoReflect.Descriptor instead.
 func (*FrameBatch) Descriptor() ([]byte, []int) {
-	return file_genway_transport_v1_deferral_proto_rawDescGZIP(), []int{2}
+	return file_genway_edge_v1_deferral_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *FrameBatch) GetEvents() []byte {
@@ -245,16 +245,16 @@ func (x *FrameBatch) GetTranslated() []byte {
 	return nil
 }
 
-var File_genway_transport_v1_deferral_proto protoreflect.FileDescriptor
+var File_genway_edge_v1_deferral_proto protoreflect.FileDescriptor
 
-const file_genway_transport_v1_deferral_proto_rawDesc = "" +
+const file_genway_edge_v1_deferral_proto_rawDesc = "" +
 	"\n" +
-	"\"genway/transport/v1/deferral.proto\x12\x13genway.transport.v1\"\xda\x01\n" +
+	"\x1dgenway/edge/v1/deferral.proto\x12\x0egenway.edge.v1\"\xd5\x01\n" +
 	"\x10RequestExtension\x12\x1a\n" +
 	"\bdeferred\x18\x01 \x01(\bR\bdeferred\x12'\n" +
-	"\x0faccepts_batches\x18\x02 \x01(\bR\x0eacceptsBatches\x12C\n" +
+	"\x0faccepts_batches\x18\x02 \x01(\bR\x0eacceptsBatches\x12>\n" +
 	"\n" +
-	"statistics\x18\x03 \x01(\v2#.genway.transport.v1.BodyStatisticsR\n" +
+	"statistics\x18\x03 \x01(\v2\x1e.genway.edge.v1.BodyStatisticsR\n" +
 	"statistics\x12<\n" +
 	"\x1aaccepts_translated_batches\x18\x04 \x01(\bR\x18acceptsTranslatedBatches\"k\n" +
 	"\x0eBodyStatistics\x12\x1d\n" +
@@ -268,29 +268,29 @@ const file_genway_transport_v1_deferral_proto_rawDesc = "" +
 	"\x05count\x18\x02 \x01(\x05R\x05count\x12\x1e\n" +
 	"\n" +
 	"translated\x18\x03 \x01(\fR\n" +
-	"translatedB~\n" +
-	"\x17com.genway.transport.v1B\rDeferralProtoP\x01Z<github.com/genway/genway/gen/genway/transport/v1;transportv1\xaa\x02\x13Genway.Transport.V1b\x06proto3"
+	"translatedBj\n" +
+	"\x12com.genway.edge.v1B\rDeferralProtoP\x01Z2github.com/genway/genway/gen/genway/edge/v1;edgev1\xaa\x02\x0eGenway.Edge.V1b\x06proto3"
 
 var (
-	file_genway_transport_v1_deferral_proto_rawDescOnce sync.Once
-	file_genway_transport_v1_deferral_proto_rawDescData []byte
+	file_genway_edge_v1_deferral_proto_rawDescOnce sync.Once
+	file_genway_edge_v1_deferral_proto_rawDescData []byte
 )
 
-func file_genway_transport_v1_deferral_proto_rawDescGZIP() []byte {
-	file_genway_transport_v1_deferral_proto_rawDescOnce.Do(func() {
-		file_genway_transport_v1_deferral_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_genway_transport_v1_deferral_proto_rawDesc), len(file_genway_transport_v1_deferral_proto_rawDesc)))
+func file_genway_edge_v1_deferral_proto_rawDescGZIP() []byte {
+	file_genway_edge_v1_deferral_proto_rawDescOnce.Do(func() {
+		file_genway_edge_v1_deferral_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_genway_edge_v1_deferral_proto_rawDesc), len(file_genway_edge_v1_deferral_proto_rawDesc)))
 	})
-	return file_genway_transport_v1_deferral_proto_rawDescData
+	return file_genway_edge_v1_deferral_proto_rawDescData
 }
 
-var file_genway_transport_v1_deferral_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
-var file_genway_transport_v1_deferral_proto_goTypes = []any{
-	(*RequestExtension)(nil), // 0: genway.transport.v1.RequestExtension
-	(*BodyStatistics)(nil),   // 1: genway.transport.v1.BodyStatistics
-	(*FrameBatch)(nil),       // 2: genway.transport.v1.FrameBatch
+var file_genway_edge_v1_deferral_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_genway_edge_v1_deferral_proto_goTypes = []any{
+	(*RequestExtension)(nil), // 0: genway.edge.v1.RequestExtension
+	(*BodyStatistics)(nil),   // 1: genway.edge.v1.BodyStatistics
+	(*FrameBatch)(nil),       // 2: genway.edge.v1.FrameBatch
 }
-var file_genway_transport_v1_deferral_proto_depIdxs = []int32{
-	1, // 0: genway.transport.v1.RequestExtension.statistics:type_name -> genway.transport.v1.BodyStatistics
+var file_genway_edge_v1_deferral_proto_depIdxs = []int32{
+	1, // 0: genway.edge.v1.RequestExtension.statistics:type_name -> genway.edge.v1.BodyStatistics
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
@@ -298,26 +298,26 @@ var file_genway_transport_v1_deferral_proto_depIdxs = []int32{
 	0, // [0:1] is the sub-list for field type_name
 }
 
-func init() { file_genway_transport_v1_deferral_proto_init() }
-func file_genway_transport_v1_deferral_proto_init() {
-	if File_genway_transport_v1_deferral_proto != nil {
+func init() { file_genway_edge_v1_deferral_proto_init() }
+func file_genway_edge_v1_deferral_proto_init() {
+	if File_genway_edge_v1_deferral_proto != nil {
 		return
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_transport_v1_deferral_proto_rawDesc), len(file_genway_transport_v1_deferral_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_edge_v1_deferral_proto_rawDesc), len(file_genway_edge_v1_deferral_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_genway_transport_v1_deferral_proto_goTypes,
-		DependencyIndexes: file_genway_transport_v1_deferral_proto_depIdxs,
-		MessageInfos:      file_genway_transport_v1_deferral_proto_msgTypes,
+		GoTypes:           file_genway_edge_v1_deferral_proto_goTypes,
+		DependencyIndexes: file_genway_edge_v1_deferral_proto_depIdxs,
+		MessageInfos:      file_genway_edge_v1_deferral_proto_msgTypes,
 	}.Build()
-	File_genway_transport_v1_deferral_proto = out.File
-	file_genway_transport_v1_deferral_proto_goTypes = nil
-	file_genway_transport_v1_deferral_proto_depIdxs = nil
+	File_genway_edge_v1_deferral_proto = out.File
+	file_genway_edge_v1_deferral_proto_goTypes = nil
+	file_genway_edge_v1_deferral_proto_depIdxs = nil
 }
