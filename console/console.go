@@ -41,7 +41,7 @@ type Config struct {
 	// call shows the key of the request. Nil is none.
 	Generation grpc.ClientConnInterface
 	// Gateway opens a connection to the JSON side of the same process, in cleartext, as from an
-	// address, for the playground; nil is none. The console sends requests nowhere else but to API.
+	// address, for the playground; nil is none. The console sends requests nowhere else but to Edge.
 	Gateway func(ctx context.Context, from netip.Addr) (net.Conn, error)
 	// Hosts are the names by which browsers may reach the console besides localhost and
 	// addresses. Others are refused, so that no foreign name can be pointed at it (DNS
@@ -50,9 +50,9 @@ type Config struct {
 	// Base is the URL of the JSON side for snippets as this machine reaches it, without a path; GRPC is HOST:PORT of the
 	// core. Empty ones are left to the reader of the snippet.
 	Base, GRPC string
-	// API is the URL at which callers reach the JSON side, which snippets have in place of Base. Where Gateway is nil, the playground
-	// sends requests there. Empty is unknown.
-	API string
+	// API is the URL at which callers reach the JSON side, which snippets have in place of Base; empty is unknown. Edge is where the
+	// playground sends requests where Gateway is nil; empty is nowhere.
+	API, Edge string
 	// Models returns a model to try in each protocol, as far as one is known; PROTOCOL_UNSPECIFIED is that of direct callers. Nil
 	// knows none.
 	Models func() map[genwayv1.Protocol]string

@@ -129,7 +129,7 @@ func showPlayground(c *call) error {
 	}
 	p := playgroundPage{play: chosen, Model: form.Get("model"), Streams: true, Most: maxRuns, Base: cmp.Or(config.Base, "https://genway.example"), Reached: c.reaches(chosen)}
 	if config.Gateway == nil && chosen.Method == "" {
-		p.API = config.API
+		p.API = config.Edge
 	}
 	if chosen.Method != "" {
 		p.Base = cmp.Or(config.GRPC, "127.0.0.1:9090")
@@ -170,7 +170,7 @@ func (c *call) reaches(p play) bool {
 	if p.Method != "" {
 		return c.console.config.Generation != nil
 	}
-	return c.console.config.Gateway != nil || c.console.config.API != ""
+	return c.console.config.Gateway != nil || c.console.config.Edge != ""
 }
 
 // playLike names what in the playground is like a request.

@@ -305,7 +305,7 @@ func TestPlaygroundElsewhere(t *testing.T) {
 		_, _ = w.Write([]byte(`{"said":"hey"}`))
 	}))
 	t.Cleanup(edge.Close)
-	f.config.Gateway, f.config.API = nil, edge.URL
+	f.config.Gateway, f.config.API, f.config.Edge = nil, edge.URL, edge.URL
 	f.config.Models = func() map[genwayv1.Protocol]string {
 		return map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: "gpt-9", genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "gemini-9", genwayv1.Protocol_PROTOCOL_IMAGES: "draw-9", genwayv1.Protocol_PROTOCOL_UNSPECIFIED: "any-9"}
 	}

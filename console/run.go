@@ -149,7 +149,7 @@ func (c *call) runOf() (*run, error) {
 		return nil, &pageError{http.StatusBadRequest, "The protocol is none of the playground's."}
 	}
 	if !c.reaches(chosen) {
-		return nil, &pageError{http.StatusNotFound, "This process has no JSON side, and --console-api names none. Send the contract, or use the console of genway serve."}
+		return nil, &pageError{http.StatusNotFound, "This process has no JSON side, and --console-edge names none. Send the contract, or use the console of genway serve."}
 	}
 	p := &run{call: c, play: chosen, model: strings.TrimSpace(form.Get("model")), body: []byte(form.Get("body")), stream: form.Get("stream") != ""}
 	if len(p.model) > maxModel {
@@ -301,7 +301,7 @@ func (p *run) refused(code, message string) error {
 // errLong says that an answer is not shown to its end.
 var errLong = fmt.Errorf("the answer is longer than %d bytes; the rest is left out", maxAnswer)
 
-// json sends the request to the JSON side of this process or, where it has none, to the API's address, and nowhere else: redirects are
+// json sends the request to the JSON side of this process or, where it has none, to the edge elsewhere, and nowhere else: redirects are
 // not followed.
 func (p *run) json(ctx context.Context) error {
 	path := p.Path
@@ -309,7 +309,7 @@ func (p *run) json(ctx context.Context) error {
 		path = p.Stream
 	}
 	path = strings.ReplaceAll(path, "{MODEL}", url.PathEscape(p.model))
-	transport, base := &http.Transport{DisableKeepAlives: true, DisableCompression: true}, p.console.config.API
+	transport, base := &http.Transport{DisableKeepAlives: true, DisableCompression: true}, p.console.config.Edge
 	if gateway := p.console.config.Gateway; gateway != nil {
 		base = "http://gateway"
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return gateway(ctx, addressOf(p.r)) }

@@ -80,3 +80,19 @@ func TestDemoRefuses(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A link is for the address by which browsers reach the console, as far as the variables say it.
+func TestConsoleLink(t *testing.T) {
+	dir := t.TempDir()
+	must(t, dir, "keys", "create", "--group", "chat", "--name", "mine")
+	for _, c := range []struct{ url, address, want string }{
+		{"", "", "http://127.0.0.1:8088"}, {"", ":9000", "http://127.0.0.1:9000"}, {"", "off", "http://127.0.0.1:8088"}, {"", "unix:/tmp/a", "http://127.0.0.1:8088"},
+		{"https://console.example.com/", ":9000", "https://console.example.com"},
+	} {
+		t.Setenv("GENWAY_CONSOLE_URL", c.url)
+		t.Setenv("GENWAY_CONSOLE", c.address)
+		if link := must(t, dir, "console", "link"); !strings.HasPrefix(link, c.want+"/sign-in#gwk_") {
+			t.Errorf("%+v: %s", c, link)
+		}
+	}
+}

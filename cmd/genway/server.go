@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/consoleproc"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/cmd/internal/health"
 	"github.com/genway/genway/core/admin"
@@ -104,7 +106,8 @@ type consoleCommand struct {
 
 type consoleLink struct {
 	coreproc.Data
-	URL      string `name:"url" default:"http://127.0.0.1:8088" help:"Address of the console."`
+	URL      string `name:"url" env:"GENWAY_CONSOLE_URL" placeholder:"URL" help:"Where browsers reach the console. Default: 127.0.0.1, by the port of --console, else 8088."`
+	Console  string `env:"GENWAY_CONSOLE" placeholder:"ADDR" help:"Address of the console, as given to serve, for the default of --url."`
 	ReadOnly bool   `help:"Sign in as a viewer, who can change nothing."`
 
 	ReadCaptures bool `help:"Give the right to read captured bodies."`
@@ -112,6 +115,13 @@ type consoleLink struct {
 
 // Run prints a link and nothing else, and then makes it in the store, which must exist.
 func (c *consoleLink) Run(ctx context.Context, stdout io.Writer) error {
+	if c.URL == "" {
+		_, port, err := net.SplitHostPort(cmp.Or(c.Console, consoleproc.DefaultAddress))
+		if err != nil || strings.HasPrefix(c.Console, "unix:") { // auto, off, or a socket
+			_, port, _ = net.SplitHostPort(consoleproc.DefaultAddress)
+		}
+		c.URL = "http://" + net.JoinHostPort("127.0.0.1", port)
+	}
 	return c.WithKeys(ctx, func(ring *keys.Service) error {
 		drawn, raw, err := keys.Draw(rand.Reader)
 		if err != nil {

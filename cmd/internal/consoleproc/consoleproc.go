@@ -3,6 +3,7 @@
 package consoleproc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -40,19 +41,22 @@ const DefaultAddress = "127.0.0.1:8088"
 // Flags are the console's flags but its address, whose default depends on the command.
 type Flags struct {
 	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names of the console that are accepted besides localhost and IP addresses. Others are refused."`
-	ConsoleAPI   string   `name:"console-api" env:"GENWAY_CONSOLE_API" placeholder:"URL" help:"Where callers reach the JSON API, for the snippets of the console. The playground of genway-core sends requests there."`
+	ConsoleAPI   string   `name:"console-api" env:"GENWAY_CONSOLE_API" placeholder:"URL" help:"Where callers reach the JSON API, for the snippets of the console."`
+	ConsoleEdge  string   `name:"console-edge" env:"GENWAY_CONSOLE_EDGE" placeholder:"URL" help:"Where the playground of genway-core reaches the JSON API. Default: --console-api."`
 }
 
 // Validate refuses what is no address of an API.
 func (f *Flags) Validate() error {
-	if f.ConsoleAPI == "" {
-		return nil
+	for name, given := range map[string]*string{"--console-api (GENWAY_CONSOLE_API)": &f.ConsoleAPI, "--console-edge (GENWAY_CONSOLE_EDGE)": &f.ConsoleEdge} {
+		if *given == "" {
+			continue
+		}
+		at, err := url.Parse(*given)
+		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
+			return errors.New(name + ": expected a URL such as https://api.example.com")
+		}
+		*given = strings.TrimRight(*given, "/")
 	}
-	at, err := url.Parse(f.ConsoleAPI)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
-		return errors.New("--console-api (GENWAY_CONSOLE_API): expected a URL such as https://api.example.com")
-	}
-	f.ConsoleAPI = strings.TrimRight(f.ConsoleAPI, "/")
 	return nil
 }
 
@@ -128,7 +132,7 @@ func (f *Flags) ServeConsole(ctx context.Context, l *Listener, core Core, config
 	if l == nil {
 		return nil
 	}
-	config.Hosts, config.API = f.ConsoleHosts, f.ConsoleAPI
+	config.Hosts, config.API, config.Edge = f.ConsoleHosts, f.ConsoleAPI, cmp.Or(f.ConsoleEdge, f.ConsoleAPI)
 	config.OpenID, config.Models = NewSignIn(core.OIDC).Provider, core.Models
 	config.StartSession = func(ctx context.Context, who openid.Identity) (string, error) {
 		return core.StartSession(ctx, keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly, ReadCaptures: who.ReadCaptures})

@@ -101,6 +101,24 @@ topologySpreadConstraints:
 {{- include "genway.extraEnv" .root }}
 {{- end }}
 
+{{/* The console's variables. */}}
+{{- define "genway.consoleEnv" -}}
+{{- if .Values.console.enabled }}
+{{- $api := printf "%s://%s.%s.svc:%v" (ternary "https" "http" (ne .Values.tls.http.existingSecret "")) (include "genway.name" .) .Release.Namespace .Values.edge.service.port }}
+{{- if .Values.ingress.enabled }}
+{{- $api = printf "%s://%s" (ternary "https" "http" (ne .Values.ingress.tlsSecret "")) .Values.ingress.host }}
+{{- end }}
+- {name: GENWAY_CONSOLE, value: ":8088"}
+- {name: GENWAY_CONSOLE_API, value: {{ default $api .Values.console.api | quote }}}
+{{- with .Values.console.host }}
+- {name: GENWAY_CONSOLE_HOSTS, value: {{ . | quote }}}
+- {name: GENWAY_CONSOLE_URL, value: {{ printf "%s://%s" (ternary "https" "http" (ne $.Values.console.ingress.tlsSecret "")) . | quote }}}
+{{- end }}
+{{- else }}
+- {name: GENWAY_CONSOLE, value: "off"}
+{{- end }}
+{{- end }}
+
 {{- define "genway.extraEnv" -}}
 {{- with .Values.pod.extraEnv }}
 {{ toYaml . }}
