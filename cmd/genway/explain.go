@@ -29,7 +29,7 @@ type routesCommand struct {
 
 type explainRoute struct {
 	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file."`
-	Protocol string `enum:"chat,responses,messages,generatecontent,images,grpc" default:"chat" help:"Protocol of the caller: chat, responses, messages, generatecontent, images or grpc."`
+	Protocol string `enum:"chat,responses,messages,generatecontent,interactions,images,grpc" default:"chat" help:"Protocol of the caller: chat, responses, messages, generatecontent, interactions, images or grpc."`
 	Model    string `arg:"" help:"The model, as the caller names it."`
 }
 
@@ -124,11 +124,11 @@ func described(t route.Target, caller genwayv1.Protocol) string {
 type xrayCommand struct {
 	serverFlags
 	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file with the routes. Without it and without --server, --to is required."`
-	Protocol string `enum:"chat,responses,messages,generatecontent,images" default:"chat" help:"Protocol of the body: chat, responses, messages, generatecontent or images."`
+	Protocol string `enum:"chat,responses,messages,generatecontent,interactions,images" default:"chat" help:"Protocol of the body: chat, responses, messages, generatecontent, interactions or images."`
 	Model    string `placeholder:"NAME" help:"The model; replaces the one in the body. Required for generatecontent, which has it in the path."`
 	Stream   bool   `help:"Request a stream. For generatecontent only; the other protocols have a member of the body for it."`
 	Upstream string `placeholder:"NAME" help:"The target of the model's route. Default: the one that is tried first."`
-	To       string `enum:",chat,responses,messages,generatecontent,images" default:"" placeholder:"KIND" help:"A kind of upstream in place of a route's target: chat, responses, messages, generatecontent or images."`
+	To       string `enum:",chat,responses,messages,generatecontent,interactions,images" default:"" placeholder:"KIND" help:"A kind of upstream in place of a route's target: chat, responses, messages, generatecontent, interactions or images."`
 	Strict   bool   `help:"Refuse bodies with members that the translation would lose, as strict keys and routes do."`
 	Answer   string `type:"existingfile" placeholder:"FILE" help:"The body of an upstream's answer, which is translated back: JSON, or the events of a stream as they came."`
 	Format   string `enum:"table,json" default:"table" help:"table or json."`

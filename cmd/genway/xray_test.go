@@ -3,8 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/protocol"
 )
 
 // xray says of a file what became of each member, without a server.
@@ -68,6 +72,24 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text
 		}
 		if strings.Contains(out.String(), "\x1b") {
 			t.Errorf("%s: an escape reaches the terminal", name)
+		}
+	}
+}
+
+// What asks for a protocol by a flag takes each protocol of the table.
+func TestFlagsTakeEachProtocol(t *testing.T) {
+	for _, command := range []any{xrayCommand{}, explainRoute{}} {
+		kind := reflect.TypeOf(command)
+		for _, name := range []string{"Protocol", "To"} {
+			field, ok := kind.FieldByName(name)
+			if !ok {
+				continue
+			}
+			for _, p := range protocol.All() {
+				if !slices.Contains(strings.Split(field.Tag.Get("enum"), ","), p.Kind) || !strings.Contains(field.Tag.Get("help"), p.Kind) {
+					t.Errorf("%s.%s does not take %s: %s", kind.Name(), name, p.Kind, field.Tag)
+				}
+			}
 		}
 	}
 }
