@@ -265,14 +265,14 @@ func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1
 		cancel(nil)
 		return nil, nil, err
 	}
-	b := &backgroundCall{run: one, record: by.Detached(), begun: make(chan []byte, 1), ended: make(chan error, 1)}
+	b := &backgroundCall{run: one, begun: make(chan []byte, 1), ended: make(chan error, 1)}
 	var err error
 	if b.conversation, err = s.detached(ctx, by, req); err != nil {
 		cancel(nil)
 		s.runs.end(one)
 		return nil, nil, err
 	}
-	b.conversation.background = b
+	b.conversation.background, b.record = b, by.Detached()
 	go s.runBackground(lasting, b)
 	select {
 	case body := <-b.begun:
@@ -348,9 +348,6 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 	c, err := s.continued(ctx, by, asked.Head())
 	if err != nil {
 		return nil, err
-	}
-	if c.unknown != "" { // another Genway may have it, which cannot be asked before the response is queued
-		return nil, responses.PreviousNotFound(c.unknown)
 	}
 	body, err := responses.Codec{}.Foreground(c.req.Head().GetWire().GetJson())
 	if err != nil {

@@ -129,7 +129,11 @@ func (s *Service) generateText(ctx context.Context, held *admission, c *conversa
 	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
-		return nil, c.refused(err)
+		return nil, err
+	}
+	kept := s.keeper(held, c)
+	if resp.GetWire() != nil {
+		kept.made(resp.GetId())
 	}
 	if resp.Id == "" {
 		resp.Id = s.config.NewID("gen_")
@@ -141,7 +145,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, c *conversa
 	answered(held.record, resp.GetModel(), resp.GetUsage())
 	held.answer = resp
 	held.completed(resp, &resp.Usage, &resp.Losses)
-	s.keeper(held, c).unary(resp)
+	kept.unary(resp)
 	return resp, nil
 }
 

@@ -40,9 +40,6 @@ type conversation struct {
 	// earlier is the number of items of that conversation, and before what the turn of the answer has as Turn.Before.
 	earlier int
 	before  []string
-	// unknown is the response that it continues and that Genway does not store; empty for none. An upstream of the protocol
-	// may be another Genway, which does.
-	unknown string
 	// background is the call that makes the answer in the background, which was created then; nil if that is the caller's.
 	background *backgroundCall
 	created    *timestamppb.Timestamp
@@ -55,7 +52,6 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 	c := &conversation{asked: asked, req: asked}
 	id, latest, err := s.earlier(ctx, record, req.GetWire(), req)
 	if err != nil || len(latest) == 0 {
-		c.unknown = id
 		return c, err
 	}
 	body, earlier, err := responses.Continue(req.GetWire().GetJson(), latest)
@@ -71,17 +67,9 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 	return c, err
 }
 
-// refused returns the failure of a request. That no other upstream than one of the protocol takes what it continues means that
-// it is not there.
-func (c *conversation) refused(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok && c.unknown != "" && f.Reason == fault.ReasonUnsupported && f.Param == "previous_response_id" {
-		return responses.PreviousNotFound(c.unknown)
-	}
-	return err
-}
-
 // earlier returns the conversation that a request continues, the latest turn first, and the identifier of its last response. The
-// conversation is empty if Genway does not store that.
+// conversation is empty if an upstream stores it, which then is the first choice. A response that neither stores for the key is not
+// found: an upstream knows no keys of Genway.
 func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genwayv1.WireMessage, req *genwayv1.GenerateTextRequest) (string, []*responses.Turn, error) {
 	if s.config.Items == nil || wire.GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || len(wire.GetJson()) == 0 {
 		return "", nil, nil
@@ -96,7 +84,14 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 	latest, err := s.config.Items.Conversation(ctx, record.Caller.KeyID, id)
 	if missing, ok := errors.AsType[*items.NotFoundError](err); ok {
 		if missing.ID == id {
-			return id, nil, nil
+			account, known, err := s.config.Items.Made(ctx, record.Caller.KeyID, id)
+			switch {
+			case err != nil:
+				return "", nil, unavailable(ctx, err)
+			case known:
+				record.MadeBy = account
+				return "", nil, nil
+			}
 		}
 		return "", nil, responses.PreviousNotFound(missing.ID)
 	}
@@ -216,6 +211,13 @@ func answerTo(asked *deferred.Request) codec.Answer {
 		message = asked.Head()
 	}
 	return codec.Answer{Request: &codec.Request{GenerateTextRequest: message}}
+}
+
+// made notes that the upstream has stored its own answer, by which it may be continued.
+func (k *keeper) made(id string) {
+	if k != nil && id != "" && !k.req.Head().GetCompact() {
+		k.service.config.Items.KeepMade(k.held.entry, k.held.record.Caller.KeyID, id, k.held.record.Account)
+	}
 }
 
 // unary keeps a unary answer, unless it is the upstream's own body.

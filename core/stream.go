@@ -55,6 +55,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, c *conversati
 	}
 	completed, passes := false, false // passes: the upstream's own frames pass through
 	record, kept := held.record, s.keeper(held, c)
+	made := kept // of the upstream's own response
 	answer := tail[genwayv1.StreamGenerateTextResponse]{admission: held, send: stream.Send}
 	if out != nil {
 		answer.send = out.send
@@ -86,6 +87,9 @@ func (s *Service) streamText(ctx context.Context, held *admission, c *conversati
 				return nil
 			}
 			completed, last = true, true
+			if passes {
+				made.made(record.RawID)
+			}
 			answered(record, "", p.Completed.GetUsage())
 			lost(record, p.Completed.GetLosses())
 			held.complete = true
@@ -110,7 +114,6 @@ func (s *Service) streamText(ctx context.Context, held *admission, c *conversati
 	if err == nil && !completed {
 		err = fault.StreamCut()
 	}
-	err = c.refused(err)
 	answer.end(ctx, err)
 	out.flush() // sends the events that came before a failure
 	return err

@@ -71,12 +71,9 @@ func Failed(body []byte, err *fault.Error) ([]byte, error) {
 
 const memberPrevious = "previous_response_id"
 
-// Previous returns the identifier of the response of ours that a request continues; "" for none.
+// Previous returns the identifier of the response that a request continues; "" for none.
 func Previous(req *genwayv1.GenerateTextRequest) string {
-	if id := unquote(member.Native(protocol, req.GetNativeFields(), memberPrevious)); IsStoredID(id) {
-		return id
-	}
-	return ""
+	return unquote(member.Native(protocol, req.GetNativeFields(), memberPrevious))
 }
 
 // Turn is a request's own input and what was answered: one link of a conversation.

@@ -93,6 +93,9 @@ type Record struct {
 	TargetModel string
 	// SeveralAccounts says that another target of its protocol cannot read what it signs or encrypts.
 	SeveralAccounts bool
+	// Account is whose signatures the target's upstream makes (remote.Upstream.Account), and MadeBy is that of the upstream that
+	// has the response which the request continues; it is the first choice. Empty for none.
+	Account, MadeBy string
 	// Attempts are the attempts at targets, in their order.
 	Attempts []Attempt
 	// Spent is what failed calls may cost that were followed by another.
@@ -126,6 +129,8 @@ type Record struct {
 	// events of such a stream are the upstream's own, and have no canonical fields. Empty is not
 	// reported.
 	RawModel string
+	// RawID is the identifier of that answer.
+	RawID string
 	// RawUsage is the usage that the stream of the last attempt has reported so far; nil for none.
 	// RawFinal means that it is that of the whole call: the answer had come to its end by then, or its
 	// failure told the usage.
@@ -325,7 +330,7 @@ func (r *Record) attempt() *Attempt {
 // is called once, when its answer begins; nil is allowed.
 func (r *Record) StartCall(onBegin func()) {
 	r.Headers, r.Flow, r.Gathers, r.begun, r.onBegin = nil, nil, false, false, onBegin
-	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending, r.Mismatches, r.Drawn = false, "", nil, false, false, nil, 0
+	r.Accepted, r.RawModel, r.RawID, r.RawUsage, r.RawFinal, r.Ending, r.Mismatches, r.Drawn = false, "", "", nil, false, false, nil, 0
 }
 
 // Fork returns the record of one of several calls that an adapter makes at once for this call. begins is called when the
@@ -343,7 +348,7 @@ func (r *Record) Fork(begins func()) *Record {
 
 // Detached returns the record of a call that goes on when this one has returned. It is the same request to the ledger and the log.
 func (r *Record) Detached() *Record {
-	return &Record{ID: r.ID, ClientID: r.ClientID, Method: r.Method, Start: r.Start, Span: r.Span, Tracer: r.Tracer, Metrics: r.Metrics, Caller: r.Caller, AskedModel: strings.Clone(r.AskedModel), Pinned: r.Pinned}
+	return &Record{ID: r.ID, ClientID: r.ClientID, Method: r.Method, Start: r.Start, Span: r.Span, Tracer: r.Tracer, Metrics: r.Metrics, Caller: r.Caller, AskedModel: strings.Clone(r.AskedModel), Pinned: r.Pinned, MadeBy: r.MadeBy}
 }
 
 // Join adds the record of a call that has returned. Facts of single calls, such as headers, are those of the last call joined.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/responses"
@@ -54,6 +55,22 @@ func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *resp
 	}
 	k.keep(entry, keyID, kept, maxResponse)
 	return fits
+}
+
+// madeID is the identifier of the item that says which upstream has a response.
+func madeID(id string) string { return id + "/made" }
+
+// KeepMade keeps that a response for the API key is stored by its upstream, whose account that is.
+func (k *Keeper) KeepMade(entry *ledger.Record, keyID, id, account string) {
+	k.Keep(entry, keyID, []responses.Item{{ID: madeID(id), JSON: []byte("by " + account)}})
+}
+
+// Made returns the account of the upstream that stores a response for the key; "" for one that no upstream is known to store
+// for it.
+func (k *Keeper) Made(ctx context.Context, keyID, id string) (account string, known bool, err error) {
+	found, err := k.Find(ctx, keyID, []string{madeID(id)})
+	account, known = strings.CutPrefix(string(found[madeID(id)]), "by ")
+	return account, known, err
 }
 
 // ErrTooLong is returned for a conversation that is too large to be read.

@@ -169,6 +169,9 @@ func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error
 	if len(targets) == 0 {
 		return nil, nil, unable(q)
 	}
+	if record.MadeBy != "" {
+		return route, byAccount(targets, record.MadeBy), nil
+	}
 	if q.head != nil && severalAccounts(targets) {
 		targets = whereMade(targets, q.head)
 	}
@@ -228,7 +231,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		record.Route, record.Upstream, record.TargetModel = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		t.model = record.TargetModel
 		record.StartAttempt(target.inference(route, q), record.TargetModel, protocol.Of(target.Protocol).Name)
-		record.SeveralAccounts = isForeign(&target, targets)
+		record.SeveralAccounts, record.Account = isForeign(&target, targets), target.account()
 		failover := follow(targets[n+1:], Failure)
 		t.begin, t.last = share(deadline, 1+failover), failover == 0
 		record.PolicyFallback = follow(targets[n+1:], Policy) > 0

@@ -155,6 +155,11 @@ func whereMade(targets []Target, head *genwayv1.GenerateTextRequest) []Target {
 	if account == "" {
 		return targets
 	}
+	return byAccount(targets, account)
+}
+
+// byAccount puts the targets of an account before all others.
+func byAccount(targets []Target, account string) []Target {
 	return ranked(targets, func(t *Target) float64 {
 		if t.account() == account {
 			return 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -284,6 +285,23 @@ func TestBeginning(t *testing.T) {
 		}
 		for _, body := range []string{``, `{`, `[]`, `{"messages":7,"contents":{}}`, `{"messages":[[[]],null,"text"],"contents":[7]}`, turns[2][:40], turns[1][:len(turns[1])-9]} {
 			_, _ = sticks.GenerateText(t.Context(), deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Protocol: protocol, Json: []byte(body)}}))
+		}
+	}
+}
+
+// What continues a response goes to the upstream that made it, also one that is a fallback, and to the others only when that one fails.
+func TestContinuedWhereItWasMade(t *testing.T) {
+	of := func(name string, weight int) route.Target {
+		return route.Target{Name: name, Upstream: &account{stub{name: name}}, Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Weight: weight}
+	}
+	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{of("a", 1000), of("b", 1)}, Fallback: []route.Target{of("c", 1)}}})
+	for _, made := range []string{"a", "b", "c"} {
+		for range 20 {
+			ctx := call.With(t.Context(), &call.Record{MadeBy: made})
+			resp, err := r.GenerateText(ctx, deferred.New(&genwayv1.GenerateTextRequest{Model: "m"}))
+			if err != nil || resp.GetId() != made || call.Of(ctx).Account != made {
+				t.Fatalf("what %s made goes to %s (%v), account %s", made, resp.GetId(), err, call.Of(ctx).Account)
+			}
 		}
 	}
 }

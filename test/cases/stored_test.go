@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
 )
 
@@ -56,9 +57,53 @@ func stored(t *testing.T) {
 			t.Run(string(upstream)+" "+name, func(t *testing.T) { storedWay(t, db, upstream, streamed) })
 		}
 	}
+	t.Run("upstreams", func(t *testing.T) { storedByUpstream(t, db) })
 	t.Run("store", func(t *testing.T) { storeMember(t, db) })
 	t.Run("query", func(t *testing.T) { storedQuery(t, db) })
 	holdsNone(t, location, "The first answer.", "the first question", "be brief", "some_label")
+}
+
+// storedByUpstream continues what an upstream has stored: for the key that it was made for, and for no other.
+func storedByUpstream(t *testing.T, db *store.Store) {
+	for n, streamed := range []bool{false, true} {
+		first, written := kept(t, db, nil)
+		second, _ := kept(t, db, nil)
+		other, _ := kept(t, db, otherKey{})
+		w := way{Gateway: first, caller: harness.Responses, upstream: harness.Responses, streamed: streamed}
+		reply := func(g *harness.Gateway, id string) {
+			named := func(text string) string { return strings.ReplaceAll(text, `"resp_1"`, `"`+id+`"`) }
+			answer := fake.JSON(named(answers.Text("fine").Body(harness.Responses)))
+			if streamed {
+				events := answers.Text("fine").Events(harness.Responses)
+				for i := range events {
+					events[i] = named(events[i])
+				}
+				answer = fake.Stream(fake.Events(events...)...)
+			}
+			g.Upstream(harness.Responses).Answer(answer)
+		}
+		id := fmt.Sprintf("resp_of_the_upstream_%d", n)
+		reply(first, id)
+		body := responseOf(t, w.ask(`{"input":"q"}`), streamed)
+		if got := parse(t, []byte(body)).At("id").Text(); got != id {
+			t.Fatalf("%s", body)
+		}
+		written()
+		for _, g := range []*harness.Gateway{first, second} {
+			on := way{Gateway: g, caller: harness.Responses, upstream: harness.Responses, streamed: streamed}
+			if seen := string(on.sees(t, `{"previous_response_id":"`+id+`","input":"hi"}`).Raw); !strings.Contains(seen, `"previous_response_id":"`+id+`"`) {
+				t.Errorf("the upstream sees %s", seen)
+			}
+		}
+		asked := len(other.Upstream(harness.Responses).Requests())
+		notContinued(t, other, harness.Responses, id)
+		if now := len(other.Upstream(harness.Responses).Requests()); now != asked {
+			t.Error("the upstream was asked for another key")
+		}
+		reply(first, "resp_unstored")
+		responseOf(t, w.ask(`{"store":false,"input":"q"}`), streamed)
+		notContinued(t, first, harness.Responses, "resp_unstored")
+	}
 }
 
 func storedWay(t *testing.T, db *store.Store, upstream harness.Protocol, streamed bool) {
@@ -120,10 +165,7 @@ func storedWay(t *testing.T, db *store.Store, upstream harness.Protocol, streame
 	if guess == id {
 		guess = id[:len(id)-1] + "1"
 	}
-	// It may be another Genway, which has what this one has not.
-	if seen := string(own.sees(t, `{"previous_response_id":"`+guess+`","input":"hi"}`).Raw); !strings.Contains(seen, `"`+guess+`"`) {
-		t.Errorf("the upstream sees %s", seen)
-	}
+	notContinued(t, second, harness.Responses, guess)
 	for _, id := range []string{guess, "resp_1", "resp_gw", strings.ToUpper(id)} {
 		missing(t, second, id)
 	}

@@ -286,7 +286,7 @@ func (s *textStream) look(events []*genwayv1.StreamGenerateTextResponse) (f foun
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.started, s.opening = true, p.Started.GetUsage()
-			s.record.RawModel = p.Started.GetModel()
+			s.record.RawModel, s.record.RawID = p.Started.GetModel(), p.Started.GetId()
 			p.Started.Losses = append(s.losses, p.Started.Losses...)
 		case *genwayv1.StreamGenerateTextResponse_PartStarted:
 			f.calls, f.content = true, f.content || !codec.IsEmptyPart(p.PartStarted.GetPart())
