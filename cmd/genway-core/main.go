@@ -21,7 +21,7 @@ type command struct {
 	coreproc.CoreFlags
 	cli.Connections
 	cli.Log
-	Console string `env:"GENWAY_CONSOLE" default:"off" placeholder:"ADDR" help:"Address of the console: HOST:PORT, unix:PATH, auto (127.0.0.1:8088 if that port is free) or off, the default."`
+	Console string `env:"GENWAY_CONSOLE" default:"off" placeholder:"ADDR" group:"Console:" help:"Address of the console: HOST:PORT, unix:PATH, auto (127.0.0.1:8088 if that port is free) or off, the default."`
 	consoleproc.Flags
 }
 

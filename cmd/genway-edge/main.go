@@ -31,14 +31,14 @@ type command struct {
 	cli.Log
 	cli.Overload
 	cli.Telemetry
-	Core       []string      `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The cores: HOST:PORT, dns:///HOST:PORT for a core at each address of the name, or unix:PATH."`
-	SecretFile string        `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
-	CA         string        `name:"core-ca" env:"GENWAY_CORE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority that issued the core's certificate; turns TLS on."`
-	Cert       string        `name:"core-cert" env:"GENWAY_CORE_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate that the edge presents to the core."`
-	Key        string        `name:"core-key" env:"GENWAY_CORE_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
-	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may continue after SIGTERM."`
+	Core       []string      `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" group:"Cores:" help:"The cores: HOST:PORT, dns:///HOST:PORT for a core at each address of the name, or unix:PATH."`
+	SecretFile string        `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" group:"Cores:" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
+	CA         string        `name:"core-ca" env:"GENWAY_CORE_CA" type:"existingfile" placeholder:"FILE" group:"Cores:" help:"PEM certificates of the authority that issued the core's certificate; turns TLS on."`
+	Cert       string        `name:"core-cert" env:"GENWAY_CORE_CERT" type:"existingfile" placeholder:"FILE" group:"Cores:" help:"PEM certificate that the edge presents to the core."`
+	Key        string        `name:"core-key" env:"GENWAY_CORE_KEY" type:"existingfile" placeholder:"FILE" group:"Cores:" help:"PEM key of that certificate."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" group:"Start and end:" help:"How long requests in flight may continue after SIGTERM."`
 
-	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`
+	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" group:"Start and end:" help:"How long to serve after SIGTERM while not ready, for load balancers. Default: 0s."`
 }
 
 func main() {

@@ -37,9 +37,9 @@ type serveCommand struct {
 	coreproc.CoreFlags
 	edgeproc.EdgeFlags
 	cli.Log
-	Console string `env:"GENWAY_CONSOLE" default:"auto" placeholder:"ADDR" help:"Address of the console: HOST:PORT, unix:PATH or off. auto, the default, is 127.0.0.1:8088, or none where that port is taken."`
+	Console string `env:"GENWAY_CONSOLE" default:"auto" placeholder:"ADDR" group:"Console:" help:"Address of the console: HOST:PORT, unix:PATH, off, or auto: 127.0.0.1:8088 unless that is taken."`
 	consoleproc.Flags
-	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"auto,print,file,none" default:"auto" help:"What the first start does about keys. print creates one key for each group and prints them, once; file writes them to the file first-keys in the data directory, readable by its user only; none creates none. auto, the default, prints on a terminal and writes the file elsewhere."`
+	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"auto,print,file,none" default:"auto" group:"Data:" help:"Where the keys of the first start go: print, file (first-keys in --data), none, or auto: print on a terminal, else file."`
 }
 
 // Run serves until ctx ends. Both sides end together; the last requests of the edge

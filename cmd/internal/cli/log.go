@@ -19,8 +19,8 @@ import (
 
 // Log says how a server logs.
 type Log struct {
-	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
-	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
+	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" group:"Logs, metrics, traces:" help:"Lowest level that is logged: debug, info, warn or error."`
+	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" group:"Logs, metrics, traces:" help:"Format of the log on standard error: text or json."`
 }
 
 // Logger returns the log, on standard error, and what must be called at the end so that

@@ -207,7 +207,7 @@ func (byteCounts) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 const existingFile = "existingfile"
 
 // helpWidth is the most columns of the help; a narrower terminal has fewer.
-const helpWidth = 80
+const helpWidth = 110
 
 // describe returns the help of a flag or an argument, with its default, its values unless the help has them, and its variable.
 func describe(v *kong.Value) string {

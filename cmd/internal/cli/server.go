@@ -113,8 +113,8 @@ func Prefixes(networks []Network) []netip.Prefix {
 
 // Connections bound the connections of each port.
 type Connections struct {
-	Most          int `name:"max-connections" env:"GENWAY_MAX_CONNECTIONS" default:"10000" least:"0" placeholder:"N" help:"Maximum of open connections on each port, or three quarters of the process's file limit if that is less; 0 is no limit. Connections above it are closed at once."`
-	MaxPerAddress int `name:"max-connections-per-address" env:"GENWAY_MAX_CONNECTIONS_PER_ADDRESS" default:"1000" least:"0" placeholder:"N" help:"Maximum of open connections from one address, or one IPv6 /64 network; 0 is no limit. Addresses of --trusted-proxy have no such limit."`
+	Most          int `name:"max-connections" env:"GENWAY_MAX_CONNECTIONS" default:"10000" least:"0" placeholder:"N" group:"Limits:" help:"Maximum of open connections on each port; 0 is no limit."`
+	MaxPerAddress int `name:"max-connections-per-address" env:"GENWAY_MAX_CONNECTIONS_PER_ADDRESS" default:"1000" least:"0" placeholder:"N" group:"Limits:" help:"Maximum of open connections from one address; 0 is no limit."`
 }
 
 // Limit bounds the connections of a listener.
@@ -137,8 +137,8 @@ func withinFiles(most int) int {
 
 // Overload is the flags of the gate that refuses requests while a server is overloaded.
 type Overload struct {
-	OverloadDelay  time.Duration `env:"GENWAY_OVERLOAD_DELAY" placeholder:"D" help:"How long requests may wait for a processor before the server refuses some. Default: 20ms; a negative value turns this off."`
-	OverloadMemory int64         `env:"GENWAY_OVERLOAD_MEMORY" placeholder:"BYTES" help:"Memory limit of the process. Near it, the server refuses requests. Default: GOMEMLIMIT, or nine tenths of the cgroup's limit; a negative value turns this off."`
+	OverloadDelay  time.Duration `env:"GENWAY_OVERLOAD_DELAY" placeholder:"D" group:"Limits:" help:"How long requests may wait for a processor before some are refused; a negative value: off. Default: 20ms."`
+	OverloadMemory int64         `env:"GENWAY_OVERLOAD_MEMORY" placeholder:"BYTES" group:"Limits:" help:"Memory of the process near which requests are refused; a negative value: off. Default: GOMEMLIMIT, or 90% of the cgroup's."`
 }
 
 // Gate makes the gate. Without GOMEMLIMIT it has the collector keep the process within
@@ -152,10 +152,10 @@ func (o Overload) Gate(log *slog.Logger, onRefused func(overload.Signal, overloa
 
 // Telemetry is the flags of a server's telemetry.
 type Telemetry struct {
-	Metrics   string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the metrics, in Prometheus' format at /metrics, and of the probes /livez and /readyz: HOST:PORT or unix:PATH. Without it there are none."`
-	Debug     string        `name:"debug-listen" env:"GENWAY_DEBUG_LISTEN" placeholder:"ADDR" help:"Address of the pages for debugging (profiles, goroutines, build, requests in flight): a loopback address, as 127.0.0.1:6060, or unix:PATH. They need no key. Without it there are none."`
-	OTLP      string        `name:"otlp-endpoint" env:"GENWAY_OTLP_ENDPOINT" placeholder:"URL" help:"OTLP endpoint for traces and metrics: http://HOST:PORT or https://HOST:PORT. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either, nothing is exported."`
-	TraceSlow time.Duration `env:"GENWAY_TRACE_SLOW" default:"30s" placeholder:"D" help:"Export the trace of a request that takes at least this long, even if it was not sampled. Failed requests are always exported. 0 or a negative value exports none for being slow."`
+	Metrics   string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" group:"Logs, metrics, traces:" help:"Address of /metrics, /livez and /readyz: HOST:PORT or unix:PATH. Default: none."`
+	Debug     string        `name:"debug-listen" env:"GENWAY_DEBUG_LISTEN" placeholder:"ADDR" group:"Logs, metrics, traces:" help:"Loopback address of profiles and requests in flight, without a key. Default: none."`
+	OTLP      string        `name:"otlp-endpoint" env:"GENWAY_OTLP_ENDPOINT" placeholder:"URL" group:"Logs, metrics, traces:" help:"OTLP endpoint for traces and metrics. Default: OTEL_EXPORTER_OTLP_ENDPOINT."`
+	TraceSlow time.Duration `env:"GENWAY_TRACE_SLOW" default:"30s" placeholder:"D" group:"Logs, metrics, traces:" help:"Export the trace of each request that takes this long; 0 or a negative value: none for that."`
 }
 
 // StartTelemetry sets up what the flags and OpenTelemetry's variables ask for. service is

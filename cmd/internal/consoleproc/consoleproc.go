@@ -40,9 +40,9 @@ const DefaultAddress = "127.0.0.1:8088"
 
 // Flags are the console's flags but its address, whose default depends on the command.
 type Flags struct {
-	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names of the console that are accepted besides localhost and IP addresses. Others are refused."`
-	ConsoleAPI   string   `name:"console-api" env:"GENWAY_CONSOLE_API" placeholder:"URL" help:"Where callers reach the JSON API, for the snippets of the console."`
-	ConsoleEdge  string   `name:"console-edge" env:"GENWAY_CONSOLE_EDGE" placeholder:"URL" help:"Where the playground of genway-core reaches the JSON API. Default: --console-api."`
+	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" group:"Console:" help:"Host names of the console besides localhost and addresses."`
+	ConsoleAPI   string   `name:"console-api" env:"GENWAY_CONSOLE_API" placeholder:"URL" group:"Console:" help:"Where callers reach the JSON API."`
+	ConsoleEdge  string   `name:"console-edge" env:"GENWAY_CONSOLE_EDGE" placeholder:"URL" group:"Console:" help:"Where the playground reaches it. Default: --console-api."`
 }
 
 // Validate refuses what is no address of an API.

@@ -264,23 +264,23 @@ func (c *Core) Gate() *overload.Gate { return c.gate }
 // CoreFlags are the core's flags.
 type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all else takes a copy
 	Data
-	GRPC          string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
-	Grace         time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may continue after SIGTERM."`
-	MaxAge        time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Maximum age of a connection to the gRPC side, give or take a tenth. The server then asks the client to reconnect, so that calls reach new cores; calls in flight continue. 0 is no limit. Connections of a unix socket have none."`
-	TextModel     string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
-	ImageModel    string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
-	LedgerSync    LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"Durability of the ledger: off (a power failure may lose the last rows), batch (rows are synced to disk in batches, within 20 ms) or each (a row is synced before its request is sent and before its answer ends)."`
-	Answers       int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the answers of upstreams to all requests together, after decompression; at least 268435456. Default: 1 GiB. One upstream may use half of it."`
-	KeepResponses time.Duration `env:"GENWAY_KEEP_RESPONSES" default:"24h" least:"0s" most:"87600h" help:"How long answers to callers of the responses protocol are stored with their input, encrypted, so that later requests can fetch them, continue them and refer to their items. At most 87600h; 0 stores none."`
+	GRPC          string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" group:"gRPC side:" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
+	Grace         time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" group:"Start and end:" help:"How long requests in flight may continue after SIGTERM."`
+	MaxAge        time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" group:"gRPC side:" help:"Age at which clients are asked to reconnect, so that calls reach new cores; 0: never."`
+	TextModel     string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" group:"Sandbox:" help:"Name of the sandbox's text model."`
+	ImageModel    string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" group:"Sandbox:" help:"Name of the sandbox's image model."`
+	LedgerSync    LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" group:"Data:" help:"Durability of the ledger: off, batch (synced within 20 ms) or each (synced before an answer ends)."`
+	Answers       int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" type:"bytes" placeholder:"BYTES" group:"Limits:" help:"Memory limit for the answers of upstreams to all requests together, at least 256 MiB. Default: 1 GiB."`
+	KeepResponses time.Duration `env:"GENWAY_KEEP_RESPONSES" default:"24h" least:"0s" most:"87600h" group:"Data:" help:"How long stored responses can be fetched and continued; 0 stores none."`
 
-	Background int `name:"background-responses" env:"GENWAY_BACKGROUND_RESPONSES" default:"100" least:"0" placeholder:"N" help:"Maximum of responses in the background that one key may have at one core at once; 0 runs none. They need --keep-responses."`
+	Background int `name:"background-responses" env:"GENWAY_BACKGROUND_RESPONSES" default:"100" least:"0" placeholder:"N" group:"Data:" help:"Maximum of responses in the background of one key at one core; 0: none."`
 
-	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
-	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`
+	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" type:"bytes" placeholder:"BYTES" group:"Limits:" help:"Memory limit for the messages of all direct gRPC callers together, at least 32 MiB. Default: 512 MiB."`
+	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" group:"Start and end:" help:"How long to serve after SIGTERM while not ready, for load balancers. Default: 0s."`
 
-	ForeignKeys []string `name:"foreign-keys" env:"GENWAY_FOREIGN_KEYS" placeholder:"PREFIX,…" help:"What keys of another gateway begin with, as sk-, whose SHA-256 genway keys import --hashes has put into the store. Without it, only keys of Genway are accepted."`
+	ForeignKeys []string `name:"foreign-keys" env:"GENWAY_FOREIGN_KEYS" placeholder:"PREFIX,…" group:"Data:" help:"What imported keys of another gateway begin with, as sk-."`
 
-	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Allow admins to write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams, and what the server reads, to any address. Programs (auth.command) are written on the host only."`
+	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" group:"Console:" help:"Allow admins to write the configuration file: they can then send upstreams' keys anywhere."`
 
 	TrustFlags
 	cli.Overload

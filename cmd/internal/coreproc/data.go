@@ -25,11 +25,11 @@ import (
 
 // Data are the flags for where data is kept.
 type Data struct {
-	Dir    string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $GENWAY_DATA, else the user's data directory."`
-	Store  string `name:"store" env:"GENWAY_STORE" placeholder:"URL" help:"Database of the data instead of genway.db in its directory: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of an SQLite file."`
-	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Configuration file: upstreams, routes, and the store unless --store sets it. A server reloads it on SIGHUP and when it changes. Without it the sandbox answers everything."`
+	Dir    string `name:"data" placeholder:"DIR" group:"Data:" help:"Directory of keys and ledger. Default: $GENWAY_DATA, else the user's data directory."`
+	Store  string `name:"store" env:"GENWAY_STORE" placeholder:"URL" group:"Data:" help:"Database in place of genway.db there: postgres://…, or the path of an SQLite file."`
+	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" group:"Data:" help:"Configuration file, reloaded when it changes. Default: the sandbox answers everything."`
 
-	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" help:"What to do if the store's schema is older than this program's: auto migrates it, check refuses to start, off does not check."`
+	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" group:"Data:" help:"If the store's schema is older: auto migrates it, check ends, off does not check."`
 }
 
 // Location is where the store is: by the flag, else by the configuration, else a file in

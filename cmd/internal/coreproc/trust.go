@@ -16,11 +16,11 @@ import (
 // TrustFlags name the credential by which the core knows an edge. A unix socket needs
 // none of them: only the core's own user may connect to it.
 type TrustFlags struct {
-	SecretFile string `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with edges."`
-	Cert       string `name:"grpc-cert" env:"GENWAY_GRPC_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the gRPC side; turns TLS on."`
-	Key        string `name:"grpc-key" env:"GENWAY_GRPC_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
-	EdgeCA     string `name:"edge-ca" env:"GENWAY_EDGE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority that issues the edges' client certificates."`
-	ClientCA   string `name:"grpc-client-ca" env:"GENWAY_GRPC_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue the client certificates of direct callers. Callers need one only if their key requires it; it does not make the caller an edge."`
+	SecretFile string `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" group:"gRPC side:" help:"File with the secret shared with edges."`
+	Cert       string `name:"grpc-cert" env:"GENWAY_GRPC_CERT" type:"existingfile" placeholder:"FILE" group:"gRPC side:" help:"PEM certificate of the gRPC side; turns TLS on."`
+	Key        string `name:"grpc-key" env:"GENWAY_GRPC_KEY" type:"existingfile" placeholder:"FILE" group:"gRPC side:" help:"PEM key of that certificate."`
+	EdgeCA     string `name:"edge-ca" env:"GENWAY_EDGE_CA" type:"existingfile" placeholder:"FILE" group:"gRPC side:" help:"Authority of the edges' client certificates (PEM)."`
+	ClientCA   string `name:"grpc-client-ca" env:"GENWAY_GRPC_CLIENT_CA" type:"existingfile" placeholder:"FILE" group:"gRPC side:" help:"Authorities of direct callers' certificates (PEM), for keys that require one."`
 }
 
 // trust returns whom the core takes for an edge, and the certificates of its listener; nil

@@ -27,26 +27,26 @@ import (
 
 // EdgeFlags are the edge's flags.
 type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry change it
-	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
+	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" group:"JSON side:" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	TLSFlags
-	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" type:"bytes" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
-	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" type:"bytes" placeholder:"BYTES" help:"Memory limit for the bodies of all requests together, at least four times --max-body-bytes. Default: 1 GiB, or that minimum if it is larger. One key may use half of it, and so may one address."`
-	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream sends a heartbeat; 0 or a negative value turns heartbeats off."`
-	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" help:"Write timeout: how long a caller may take to accept the next part of an answer."`
+	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" type:"bytes" placeholder:"BYTES" group:"Limits:" help:"Largest request body, after decompression; at most 2 GiB."`
+	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" type:"bytes" placeholder:"BYTES" group:"Limits:" help:"Memory limit for the bodies of all requests together, at least 4 × --max-body-bytes. Default: 1 GiB."`
+	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" group:"JSON side:" help:"Silence after which a stream sends a heartbeat; 0 or a negative value: none."`
+	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" group:"JSON side:" help:"How long a caller may take to accept the next part of an answer."`
 
-	TrustedProxy []cli.Network `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks or addresses of proxies whose X-Forwarded-For is trusted as the caller's address."`
+	TrustedProxy []cli.Network `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" group:"JSON side:" help:"Proxies whose X-Forwarded-For is trusted: networks or addresses."`
 
 	cli.Connections
 
-	ProxyProtocol []cli.Network `name:"proxy-protocol" env:"GENWAY_PROXY_PROTOCOL" placeholder:"CIDR" help:"Networks or addresses of load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2, with the caller's address. On a unix socket, any network means all connections."`
+	ProxyProtocol []cli.Network `name:"proxy-protocol" env:"GENWAY_PROXY_PROTOCOL" placeholder:"CIDR" group:"JSON side:" help:"Load balancers whose connections begin with a PROXY header: networks or addresses."`
 
-	CORSOrigin []string `name:"cors-origin" env:"GENWAY_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose pages may call the JSON side from a browser: SCHEME://HOST[:PORT], or * for all. None by default."`
+	CORSOrigin []string `name:"cors-origin" env:"GENWAY_CORS_ORIGINS" placeholder:"ORIGIN" group:"JSON side:" help:"Origins whose pages may call from a browser: SCHEME://HOST[:PORT], or *."`
 
-	MessagesKeyHeader        []string `env:"GENWAY_MESSAGES_KEY_HEADERS" default:"x-api-key" placeholder:"NAME" help:"Headers with the key of the messages protocol."`
-	GenerateContentKeyHeader []string `name:"generatecontent-key-header" env:"GENWAY_GENERATECONTENT_KEY_HEADERS" default:"x-goog-api-key,x-vendorc-api-key" placeholder:"NAME" help:"Headers with the key of the generateContent and interactions protocols."`
-	VersionHeader            []string `env:"GENWAY_VERSION_HEADERS" default:"anthropic-version,vendorb-version" placeholder:"NAME" help:"Headers with the version of the messages protocol."`
+	MessagesKeyHeader        []string `env:"GENWAY_MESSAGES_KEY_HEADERS" default:"x-api-key" placeholder:"NAME" group:"JSON side:" help:"Headers with the key of the messages protocol."`
+	GenerateContentKeyHeader []string `name:"generatecontent-key-header" env:"GENWAY_GENERATECONTENT_KEY_HEADERS" default:"x-goog-api-key,x-vendorc-api-key" placeholder:"NAME" group:"JSON side:" help:"Headers with the key of generateContent and interactions."`
+	VersionHeader            []string `env:"GENWAY_VERSION_HEADERS" default:"anthropic-version,vendorb-version" placeholder:"NAME" group:"JSON side:" help:"Headers with the version of the messages protocol."`
 
-	DeferBodies bool `name:"defer-bodies" env:"GENWAY_DEFER_BODIES" default:"true" negatable:"" help:"Send requests to a core that announces it with the settings decoded and the rest in the raw body; a core that does not announce it always gets the whole message."`
+	DeferBodies bool `name:"defer-bodies" env:"GENWAY_DEFER_BODIES" default:"true" negatable:"" group:"JSON side:" help:"Send cores that can take it only the settings decoded, and the raw body."`
 
 	gate         *overload.Gate
 	inside       net.Listener
@@ -228,9 +228,9 @@ func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener, log *slog.Logger
 
 // TLSFlags name the certificates of the JSON side.
 type TLSFlags struct {
-	HTTPCert     []string `name:"http-cert" env:"GENWAY_HTTP_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the JSON side, followed by those of its issuers; turns TLS on. Among several, the server name of the client (SNI) selects one."`
-	HTTPKey      []string `name:"http-key" env:"GENWAY_HTTP_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate; of several, in the same order."`
-	HTTPClientCA string   `name:"http-client-ca" env:"GENWAY_HTTP_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue client certificates. Clients need one only if their key requires it."`
+	HTTPCert     []string `name:"http-cert" env:"GENWAY_HTTP_CERT" type:"existingfile" placeholder:"FILE" group:"JSON side:" help:"PEM certificate of the JSON side with those of its issuers; turns TLS on. Of several, SNI selects one."`
+	HTTPKey      []string `name:"http-key" env:"GENWAY_HTTP_KEY" type:"existingfile" placeholder:"FILE" group:"JSON side:" help:"PEM key of each certificate, in their order."`
+	HTTPClientCA string   `name:"http-client-ca" env:"GENWAY_HTTP_CLIENT_CA" type:"existingfile" placeholder:"FILE" group:"JSON side:" help:"Authorities of client certificates (PEM), for keys that require one."`
 }
 
 // open reads the certificates; nil without any.
