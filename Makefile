@@ -149,6 +149,10 @@ conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs a
 screenshots: ## Take the pictures of the console in README and docs, of the data of `genway demo`, by Chromium
 	GENWAY_SCREENSHOTS=$(CURDIR)/docs/console $(GO) test -C test/conformance -count=1 -tags=screenshots -run TestScreenshots ./console
 
+.PHONY: site
+site: ## Build the site of the documents into bin/site, with search and llms.txt (npm); a dead link fails
+	cd docs/site && npm ci --no-audit --no-fund && npm run build
+
 .PHONY: chart
 chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of two Kubernetes versions
 	$(GO) test -C deploy/chart/test -count=1 ./...
@@ -174,6 +178,10 @@ cross: ## Build the programs for each system and architecture of a release (TARG
 release-check: ## Hold .goreleaser.yaml, the release workflow and the licences of all dependencies to what a release needs
 	$(GO) test -C deploy/release/test -count=1 ./...
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; GO=$(GO) deploy/scripts/licences "$$dir"
+
+.PHONY: release-rehearsal
+release-rehearsal: ## Publish a release to a registry on loopback, and install it from there: images, chart, script, npx (Linux, root, buildah, npm; ten minutes from a cold cache)
+	$(GO) test -C deploy/release/test -count=1 -v -tags=rehearsal -timeout=40m -run TestRehearsal .
 
 .PHONY: compose
 compose: ## Hold deploy/compose to the Compose Specification and to what it refers to, and run its services (Linux, root)

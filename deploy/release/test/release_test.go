@@ -136,8 +136,8 @@ func TestU21WhatIsReleasedIsWhole(t *testing.T) {
 	}
 	// The packages of the contract are released, and their checksums signed, as the programs are.
 	for what, extra := range map[string][]config.ExtraFile{"checksums": project.Checksum.ExtraFiles, "files": project.Release.ExtraFiles} {
-		if len(extra) != 1 || extra[0].Glob != "bin/contract-packages/*" {
-			t.Errorf("the released %s lack the packages of the contract: %+v", what, extra)
+		if len(extra) != 2 || extra[0].Glob != "bin/contract-packages/*" || extra[1].Glob != "deploy/install.sh" {
+			t.Errorf("the released %s lack the packages of the contract, or the script that installs: %+v", what, extra)
 		}
 	}
 	if !strings.Contains(text(t, ".github/workflows/release.yaml"), "make contract-packages") {
@@ -159,6 +159,117 @@ func TestU21WhatIsReleasedIsWhole(t *testing.T) {
 	if len(project.Signs) != 1 || project.Signs[0].Artifacts != "checksum" || project.Signs[0].Cmd != "cosign" ||
 		!slices.Contains(project.Signs[0].Args, "--bundle=${signature}") {
 		t.Errorf("signatures: %+v", project.Signs)
+	}
+}
+
+// Each server has an image for each system of the chart, from the one Dockerfile, with an SBOM, provenance and a signature; the chart
+// names these images, and README, script, cask and npm package what the release makes.
+func TestU23ImagesChartAndPackagesAreReleased(t *testing.T) {
+	project := load(t)
+	dockerfile, workflow := text(t, "deploy/image/Dockerfile"), text(t, ".github/workflows/release.yaml")
+	var values struct {
+		Images map[string]any `yaml:"images"`
+	}
+	if err := yaml.Unmarshal([]byte(text(t, "deploy/chart/genway/values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	released := map[string]bool{}
+	for _, i := range project.DockersV2 {
+		name := i.IDs[0]
+		released[i.Images[0]] = true
+		if !slices.Equal(i.Images, []string{"ghcr.io/genway/" + name}) || i.Dockerfile != "deploy/image/Dockerfile" || i.SBOM != "true" {
+			t.Errorf("%s: %+v", name, i)
+		}
+		if !slices.Equal(i.Platforms, []string{"linux/amd64", "linux/arm64"}) || i.Tags[0] != "{{ .Version }}" {
+			t.Errorf("%s: platforms %v, tags %v", name, i.Platforms, i.Tags)
+		}
+		for _, flag := range []string{"--target=" + name, "--build-context=build=.", "--build-context=certificates=/etc/ssl/certs", "--provenance=mode=max"} {
+			if !slices.Contains(i.Flags, flag) {
+				t.Errorf("%s is built without %s", name, flag)
+			}
+		}
+		for _, stage := range []string{" AS " + name + "\n", " AS build\n", " AS certificates\n", "COPY --from=build /${TARGETPLATFORM}/" + name + " /" + name + "\n"} {
+			if !strings.Contains(dockerfile, stage) {
+				t.Errorf("the Dockerfile has no %q", stage)
+			}
+		}
+		for argument := range i.BuildArgs {
+			if !regexp.MustCompile(`(?m)^ARG .*\b` + argument + `\b`).MatchString(dockerfile) {
+				t.Errorf("the Dockerfile takes no %s", argument)
+			}
+		}
+		for _, file := range i.ExtraFiles {
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, part := range []string{"genway", "core", "edge"} {
+		image, _ := values.Images[part].(map[string]any)
+		name, _ := image["repository"].(string)
+		registry, _ := values.Images["registry"].(string)
+		if !released[registry+"/"+name] {
+			t.Errorf("the chart names %s/%s, which no release makes: %v", registry, name, released)
+		}
+	}
+	if len(project.DockerSigns) != 1 || project.DockerSigns[0].Cmd != "cosign" || !slices.Contains(project.DockerSigns[0].Args, "${artifact}@${digest}") {
+		t.Errorf("signatures of images: %+v", project.DockerSigns)
+	}
+	if len(project.Casks) != 1 || !slices.Equal(project.Casks[0].IDs, []string{project.Archives[0].ID}) || !slices.Equal(project.Casks[0].Binaries, project.Archives[0].IDs) {
+		t.Errorf("casks: %+v", project.Casks)
+	}
+	const charts = "oci://ghcr.io/genway/charts"
+	for _, part := range []string{"deploy/scripts/chart-package " + charts + "\n", "deploy/scripts/npm-packages\n", "packages: write", "id-token: write", "docker login ghcr.io"} {
+		if !strings.Contains(workflow, part) {
+			t.Errorf("the release workflow has no %q", part)
+		}
+	}
+	readme, cask := text(t, "README.md"), project.Casks[0]
+	for _, part := range []string{
+		project.DockersV2[0].Images[0] + "`", charts + "/genway ", "npx genway serve", "releases/latest/download/" + filepath.Base(project.Release.ExtraFiles[1].Glob) + " ",
+		"brew install --cask " + cask.Repository.Owner + "/" + strings.TrimPrefix(cask.Repository.Name, "homebrew-") + "/" + cask.Name + " ",
+	} {
+		if !strings.Contains(readme, part) {
+			t.Errorf("README does not say %q", part)
+		}
+	}
+	// What install.sh demands of a release is what the workflow and .goreleaser.yaml make.
+	script := text(t, "deploy/install.sh")
+	for _, part := range []string{
+		"genway_${version}_${os}_${arch}.tar.gz", project.Checksum.NameTemplate + ".sigstore.json", "/.github/workflows/release.yaml@refs/tags/v$version",
+		"for program in " + strings.Join(project.Archives[0].IDs, " ") + "; do",
+	} {
+		if !strings.Contains(script, part) {
+			t.Errorf("install.sh does not have %q", part)
+		}
+	}
+}
+
+// What a project says to those who report a vulnerability or a mistake is there, and a change runs the tests.
+func TestU24OutsidersAreMet(t *testing.T) {
+	for name, part := range map[string]string{
+		"SECURITY.md": "Report a vulnerability", "CODE_OF_CONDUCT.md": "Contributor Covenant", ".github/ISSUE_TEMPLATE/config.yml": "security/advisories/new",
+		".github/ISSUE_TEMPLATE/bug.yml": "genway version", ".github/ISSUE_TEMPLATE/feature.yml": "body:", ".github/workflows/ci.yaml": "run: .ci/run\n",
+		".github/workflows/security.yaml": "ossf/scorecard-action@",
+	} {
+		if content := text(t, name); !strings.Contains(content, part) {
+			t.Errorf("%s does not say %q", name, part)
+		} else if strings.HasSuffix(name, "ml") {
+			var document map[string]any
+			if err := yaml.Unmarshal([]byte(content), &document); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, part := range []string{"pull_request:", "make lint", "release-check", "release-rehearsal"} {
+		if !strings.Contains(text(t, ".github/workflows/ci.yaml"), part) {
+			t.Errorf("a change does not run %q", part)
+		}
+	}
+	for _, part := range []string{"codeql-action/init@", "codeql-action/analyze@", "make vuln"} {
+		if !strings.Contains(text(t, ".github/workflows/security.yaml"), part) {
+			t.Errorf("a change does not run %q", part)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (d deployed) check(words []string, folder string) string {
 			}
 		}
 	// These name nothing of the repository but files, which are looked for above.
-	case "base64", "cd", "cosign", "curl", "dpkg", "echo", "gh", "git", "head", "install", "kubectl", "openssl", "sed", "sha256sum", "tee":
+	case "base64", "cd", "cosign", "curl", "dpkg", "echo", "gh", "git", "head", "install", "kubectl", "npx", "openssl", "sed", "sha256sum", "tee":
 	default:
 		if !strings.HasSuffix(command, "deploy/scripts/revision") {
 			return "no case knows " + command

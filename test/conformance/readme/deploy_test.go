@@ -89,7 +89,7 @@ func TestDeployCommands(t *testing.T) {
 		have.flags += read(t, "cmd/"+program+"/testdata/flags.txt")
 	}
 	readmes, err := filepath.Glob(filepath.Join(root, "deploy", "*", "README.md"))
-	if err != nil || len(readmes) != 5 {
+	if err != nil || len(readmes) != 6 {
 		t.Fatalf("%d READMEs: %v", len(readmes), err)
 	}
 	for _, name := range readmes {
