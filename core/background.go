@@ -11,7 +11,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/items"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Callers of the responses protocol may have a response made in the background: they get it at once, queued, and ask for it
+// Callers of protocols whose responses are stored may have one made in the background: they get it at once, queued, and ask for it
 // until it has ended. Genway runs it as a call of its own, which is admitted, recorded and settled like any other; upstreams
 // see an ordinary request (docs/decisions/0014).
 
@@ -245,7 +245,8 @@ func (s *Service) Drain(ctx context.Context) {
 
 // isBackground reports whether an edge's caller asks for a response in the background. Upstreams refuse what direct callers ask.
 func isBackground(req *genwayv1.GenerateTextRequest) bool {
-	return req.GetWire() != nil && responses.Background(req)
+	c := storing(req.GetWire())
+	return c != nil && c.Stored().Background(req)
 }
 
 // background begins the response to a request in the background, and returns it with its body as it is then. Errors are those of
@@ -254,7 +255,7 @@ func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1
 	if err := s.takesBackground(by, req); err != nil {
 		return nil, nil, err
 	}
-	id := items.ResponseID{KeyID: by.Caller.KeyID, ID: s.config.NewID(responses.PrefixStored)}
+	id := items.ResponseID{KeyID: by.Caller.KeyID, ID: s.config.NewID(storing(req.GetWire()).Stored().Prefix)}
 	one := &run{ResponseID: id, bytes: len(req.GetWire().GetJson())}
 	if streamed {
 		one.feed = newFeed(s.config.Items, id, req.GetWire().GetProtocol())
@@ -291,14 +292,14 @@ func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1
 func (s *Service) queueText(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	b, body, err := s.background(ctx, by, req, false)
 	if err == nil {
-		body, err = responses.Queued(body)
+		body, err = formOf(b.ID).AsQueued(body)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &genwayv1.GenerateTextResponse{
 		Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true,
-		Wire: bodyOf(body),
+		Wire: bodyOf(b.ID, body),
 	}, nil
 }
 
@@ -332,8 +333,8 @@ func (s *Service) takesBackground(by *call.Record, req *genwayv1.GenerateTextReq
 }
 
 // bodyOf is the body of a response for its callers.
-func bodyOf(body []byte) *genwayv1.WireMessage {
-	return &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Json: body}
+func bodyOf(id string, body []byte) *genwayv1.WireMessage {
+	return &genwayv1.WireMessage{Protocol: formOf(id).Protocol, Json: body}
 }
 
 // detached returns what a request continues, without the memory of the caller's call, which ends first.
@@ -349,7 +350,7 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 	if err != nil {
 		return nil, err
 	}
-	body, err := responses.Codec{}.Foreground(c.req.Head().GetWire().GetJson())
+	body, err := storing(req.GetWire()).Stored().Foreground(c.req.Head().GetWire().GetJson())
 	if err != nil {
 		return nil, err
 	}
@@ -368,9 +369,9 @@ type backgroundCall struct {
 	begun chan []byte
 	ended chan error
 	// recorder makes the events of the response, also the first, and kept is its body as it is stored when it has ended.
-	recorder *responses.Recorder
+	recorder stored.Recorder
 	kept     []byte
-	// losses are what it has lost on its way, and lost their members by the caller's names (responses.Turn).
+	// losses are what it has lost on its way, and lost their members by the caller's names (stored.Turn).
 	losses codec.Losses
 	lost   []string
 }
@@ -398,14 +399,14 @@ func (s *Service) runBackground(ctx context.Context, b *backgroundCall) {
 func (s *Service) answerInBackground(ctx context.Context, held *admission, b *backgroundCall) (err error) {
 	to := answerTo(b.asked)
 	to.Losses = &b.losses
-	b.recorder = responses.NewRecorder(to)
+	b.recorder = protocol.Stored(b.ID).NewRecorder(to)
 	frames, err := b.recorder.Add(codec.Event(&genwayv1.TextStarted{Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true}))
 	if err != nil {
 		return err
 	}
 	body := b.recorder.Body()
 	process, _ := held.entry.ID()
-	turn := responses.NewTurn(b.req.Head().GetWire().GetJson(), b.earlier, body, b.before)
+	turn := formOf(b.ID).NewTurn(b.req.Head().GetWire().GetJson(), b.earlier, body, b.before)
 	writing, written := context.WithTimeout(ctx, storeWithin)
 	err = s.config.Items.Begin(writing, b.ResponseID, turn, body, process)
 	written()
@@ -424,7 +425,7 @@ func (s *Service) answerInBackground(ctx context.Context, held *admission, b *ba
 		switch {
 		case err == nil && b.kept != nil:
 		case errors.Is(context.Cause(ctx), errResponseCancelled):
-			b.kept, _ = responses.Cancelled(body)
+			b.kept, _ = formOf(b.ID).AsCancelled(body)
 		case err == nil: // it is paid for, and cannot be fetched
 			b.fail(held, body, fault.New(fault.TooLarge, ReasonResponseTooLarge, "the response is too large to be stored"))
 		default:
@@ -447,7 +448,7 @@ func (nowhere) Send(*genwayv1.StreamGenerateTextResponse) error { return nil }
 
 // fail stores a response as failed, of which body is the beginning.
 func (b *backgroundCall) fail(held *admission, body []byte, err *fault.Error) {
-	if failed, patch := responses.Failed(body, err); patch == nil {
+	if failed, patch := formOf(b.ID).AsFailed(body, err); patch == nil {
 		k := &keeper{conversation: b.conversation, service: held.service, held: held, id: b.ID}
 		k.keep(failed)
 		b.kept = failed
@@ -485,7 +486,7 @@ func (c *conversation) withoutWire(req *deferred.Request) (*deferred.Request, er
 type storedResponse struct {
 	body   []byte
 	status genwayv1.ResponseStatus
-	// background says that it was created with background: true, and lost what it has lost then (responses.Turn).
+	// background says that it was created with background: true, and lost what it has lost then (stored.Turn).
 	background bool
 	lost       []string
 }
@@ -494,8 +495,9 @@ func (r *storedResponse) inProgress() bool {
 	return r.status == genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS
 }
 
-func storedAs(body []byte, lost []string) *storedResponse {
-	return &storedResponse{body: body, status: responses.Status(body), background: responses.InBackground(body), lost: lost}
+func storedAs(id items.ResponseID, body []byte, lost []string) *storedResponse {
+	form := formOf(id.ID)
+	return &storedResponse{body: body, status: form.Status(body), background: form.InBackground(body), lost: lost}
 }
 
 // current returns a stored response as it is now: one in the background may have been cancelled, or its core may have ended.
@@ -505,7 +507,7 @@ func (s *Service) current(ctx context.Context, id items.ResponseID) (*storedResp
 	if err != nil {
 		return nil, err
 	}
-	now, state := storedAs(frame, nil), items.State{}
+	now, state := storedAs(id, frame, nil), items.State{}
 	if now.background {
 		if state, err = s.config.Items.State(ctx, id); err != nil {
 			return nil, err
@@ -524,15 +526,15 @@ func (s *Service) current(ctx context.Context, id items.ResponseID) (*storedResp
 	if err != nil {
 		return nil, err
 	}
-	switch now = storedAs(body, turn.Lost); {
+	switch now = storedAs(id, body, turn.Lost); {
 	case state.Cancelled:
-		body, err = responses.Cancelled(body)
+		body, err = formOf(id.ID).AsCancelled(body)
 	case now.inProgress():
-		body, err = responses.Failed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
+		body, err = formOf(id.ID).AsFailed(body, fault.New(fault.Internal, ReasonCoreEnded, "the response was not completed: the server that ran it has ended"))
 	default:
 		return now, nil
 	}
-	return storedAs(body, nil), err
+	return storedAs(id, body, nil), err
 }
 
 // CancelResponse ends a response in the background that the caller's key has made.
@@ -551,11 +553,11 @@ func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelRespon
 				return err
 			}
 			s.runs.cancel(id)
-			body, err := responses.Cancelled(now.body)
+			body, err := formOf(id.ID).AsCancelled(now.body)
 			if err != nil {
 				return err
 			}
-			now = storedAs(body, nil)
+			now = storedAs(id, body, nil)
 		}
 		resp = &genwayv1.CancelResponseResponse{Response: shown(id.ID, now.body), Status: now.status}
 		return nil
@@ -565,10 +567,11 @@ func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelRespon
 
 // shown is a stored response as the contract has it: without candidates unless it is complete.
 func shown(id string, body []byte) *genwayv1.GenerateTextResponse {
-	answer, err := responses.Codec{}.DecodeResponse(body)
+	c := protocol.Stored(id)
+	answer, err := c.DecodeResponse(body)
 	if err != nil {
 		answer = &genwayv1.GenerateTextResponse{Id: id}
 	}
-	answer.Stored, answer.Wire = true, bodyOf(body)
+	answer.Stored, answer.Wire = true, bodyOf(id, body)
 	return answer
 }

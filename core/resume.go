@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"sync"
@@ -125,7 +124,7 @@ func (f *feed) end(body []byte, losses []*genwayv1.Loss) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cut(true) // without the event that ends them, which is made of the body
-	if last, err := end(body, f.first+int64(len(f.events))); err == nil {
+	if last, err := end(f.id.ID, body, f.first+int64(len(f.events))); err == nil {
 		f.events = append(f.events, last)
 	}
 	f.ended, f.losses = true, losses
@@ -372,14 +371,14 @@ func (f *follower) finish(body []byte, all bool, losses []*genwayv1.Loss) error 
 	switch {
 	case f.piece == 0: // none are stored
 		var err error
-		if p.events, err = replay(body); err != nil {
+		if p.events, err = replay(f.id.ID, body); err != nil {
 			return err
 		}
 	default:
 		if !all { // the caller may have seen events that were never stored
 			p.first = max(f.read, f.next)
 		}
-		last, err := end(body, p.first)
+		last, err := end(f.id.ID, body, p.first)
 		if err != nil {
 			return err
 		}
@@ -402,37 +401,18 @@ func (f *follower) complete(losses []*genwayv1.Loss) error {
 	return f.send(codec.Event(&genwayv1.TextCompleted{Losses: losses}))
 }
 
-// storer is the codec of a stored response's body.
-func storer(body *genwayv1.WireMessage) (codec.Storer, error) {
-	c, ok := protocol.Of(body.GetProtocol()).Codec.(codec.Storer)
-	if !ok {
-		return nil, fmt.Errorf("core: answers of %v are not stored", body.GetProtocol())
-	}
-	return c, nil
-}
-
 // end returns the event of that number, which ends the stream of a response.
-func end(body []byte, number int64) (*genwayv1.StreamGenerateTextResponse, error) {
-	wire := bodyOf(body)
-	c, err := storer(wire)
-	if err != nil {
-		return nil, err
-	}
-	frame, err := c.End(body, number)
-	return event(wire.GetProtocol(), frame), err
+func end(id string, body []byte, number int64) (*genwayv1.StreamGenerateTextResponse, error) {
+	frame, err := protocol.Stored(id).End(body, number)
+	return event(formOf(id).Protocol, frame), err
 }
 
 // replay returns the events that a response adds up to.
-func replay(body []byte) ([]*genwayv1.StreamGenerateTextResponse, error) {
-	wire := bodyOf(body)
-	c, err := storer(wire)
-	if err != nil {
-		return nil, err
-	}
-	frames, err := c.Replay(body)
+func replay(id string, body []byte) ([]*genwayv1.StreamGenerateTextResponse, error) {
+	frames, err := protocol.Stored(id).Replay(body)
 	events := make([]*genwayv1.StreamGenerateTextResponse, 0, len(frames))
 	for _, frame := range frames {
-		events = append(events, event(wire.GetProtocol(), frame))
+		events = append(events, event(formOf(id).Protocol, frame))
 	}
 	return events, err
 }

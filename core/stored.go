@@ -10,7 +10,9 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
@@ -22,9 +24,17 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Callers of the responses protocol may fetch, continue and delete responses. Upstreams of that protocol store responses
-// themselves; what all others answer, Genway stores (docs/decisions/0014). The protocol is named here for the reason that
-// references.go has.
+// Callers of protocols with stored answers (protocol.Protocol.Stores), here called responses, may fetch, continue and delete
+// them. Upstreams of the caller's protocol store responses themselves; what all others answer, Genway stores
+// (docs/decisions/0014). The responses protocol is named here for its input items, for the reason that references.go has.
+
+// storing returns the codec of a body whose protocol has stored answers; nil for others.
+func storing(wire *genwayv1.WireMessage) stored.Codec {
+	return protocol.Of(wire.GetProtocol()).Stores()
+}
+
+// formOf returns the form of a response that is stored, by its identifier.
+func formOf(id string) *stored.Form { return protocol.Stored(id).Stored() }
 
 // Reasons of what cannot be done with a response.
 const (
@@ -54,7 +64,7 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 	if err != nil || len(latest) == 0 {
 		return c, err
 	}
-	body, earlier, err := responses.Continue(req.GetWire().GetJson(), latest)
+	body, earlier, err := storing(req.GetWire()).Stored().Continue(req.GetWire().GetJson(), latest)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +80,13 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 // earlier returns the conversation that a request continues, the latest turn first, and the identifier of its last response. The
 // conversation is empty if an upstream stores it, which then is the first choice. A response that neither stores for the key is not
 // found: an upstream knows no keys of Genway.
-func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genwayv1.WireMessage, req *genwayv1.GenerateTextRequest) (string, []*responses.Turn, error) {
-	if s.config.Items == nil || wire.GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || len(wire.GetJson()) == 0 {
+func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genwayv1.WireMessage, req *genwayv1.GenerateTextRequest) (string, []*stored.Turn, error) {
+	c := storing(wire)
+	if s.config.Items == nil || c == nil || len(wire.GetJson()) == 0 {
 		return "", nil, nil
 	}
-	id := responses.Previous(req)
+	form := c.Stored()
+	id := form.PreviousOf(req)
 	if id == "" {
 		return "", nil, nil
 	}
@@ -93,11 +105,11 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 				return "", nil, nil
 			}
 		}
-		return "", nil, responses.PreviousNotFound(missing.ID)
+		return "", nil, form.PreviousNotFound(missing.ID)
 	}
 	if errors.Is(err, items.ErrTooLong) {
-		f := fault.New(fault.TooLarge, ReasonConversationTooLarge, "previous_response_id: the conversation is too large to be continued; compact it")
-		f.Param = "previous_response_id"
+		f := fault.New(fault.TooLarge, ReasonConversationTooLarge, "%s: the conversation is too large to be continued; send what is needed of it", form.Previous)
+		f.Param = form.Previous
 		return "", nil, f
 	}
 	if err != nil {
@@ -112,8 +124,8 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 		complete = !state.Cancelled
 	}
 	if !complete {
-		f := fault.New(fault.InvalidRequest, ReasonResponseNotComplete, "previous_response_id: the response %s is not complete, so that it cannot be continued", id)
-		f.Param = "previous_response_id"
+		f := fault.New(fault.InvalidRequest, ReasonResponseNotComplete, "%s: the response %s is not complete, so that it cannot be continued", form.Previous, id)
+		f.Param = form.Previous
 		return "", nil, f
 	}
 	return id, latest, nil
@@ -121,9 +133,10 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 
 // rewritten returns a request with another body.
 func rewritten(req *genwayv1.GenerateTextRequest, body []byte) (*deferred.Request, error) {
-	decode := responses.Codec{}.DecodeRequest
-	if req.GetCompact() {
-		decode = responses.Codec{}.DecodeCompactRequest
+	c := protocol.Of(req.GetWire().GetProtocol()).Codec
+	decode := c.DecodeRequest
+	if compacter, ok := c.(codec.Compacter); ok && req.GetCompact() {
+		decode = compacter.DecodeCompactRequest
 	}
 	whole, err := decode(body)
 	if err != nil {
@@ -141,11 +154,13 @@ func (s *Service) continueCount(ctx context.Context, record *call.Record, req *g
 	if err != nil || len(latest) == 0 {
 		return req, err
 	}
-	body, _, err := responses.Continue(req.GetWire().GetJson(), latest)
+	c := storing(req.GetWire())
+	body, _, err := c.Stored().Continue(req.GetWire().GetJson(), latest)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := responses.Codec{}.DecodeCountRequest(body)
+	counter, _ := c.(codec.TokenCounter) // of the request
+	whole, err := counter.DecodeCountRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +184,7 @@ type keeper struct {
 
 	service  *Service
 	held     *admission
-	recorder *responses.Recorder
+	recorder stored.Recorder
 	// id is the identifier of the response; empty if it is not stored.
 	id string
 }
@@ -178,7 +193,7 @@ type keeper struct {
 // that nothing be stored.
 func (s *Service) keeper(held *admission, c *conversation) *keeper {
 	caller, req := held.record.Caller, c.req.Head()
-	if s.config.Items == nil || !caller.Edge || req.GetWire().GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || req.Store != nil && !req.GetStore() {
+	if s.config.Items == nil || !caller.Edge || storing(req.GetWire()) == nil || req.Store != nil && !req.GetStore() {
 		return nil
 	}
 	k := &keeper{conversation: c, service: s, held: held}
@@ -199,7 +214,7 @@ func (k *keeper) name() string {
 	if req.GetCompact() || !k.service.config.Items.Takes(k.held.record.Caller.KeyID, len(req.GetWire().GetJson())) {
 		return ""
 	}
-	k.id = k.service.config.NewID(responses.PrefixStored)
+	k.id = k.service.config.NewID(storing(req.GetWire()).Stored().Prefix)
 	return k.id
 }
 
@@ -237,7 +252,7 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 		k.lose(resp.GetLosses())
 	}
 	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
-	if body, err := (responses.Codec{}).EncodeResponse(shown, to); err == nil {
+	if body, err := storing(k.asked.Head().GetWire()).EncodeResponse(shown, to); err == nil {
 		k.keep(body)
 	}
 }
@@ -260,12 +275,12 @@ func (k *keeper) named(losses []*genwayv1.Loss) []string {
 
 // keep keeps what the body of the response has.
 func (k *keeper) keep(body []byte) {
-	keeper, key := k.service.config.Items, k.held.record.Caller.KeyID
+	keeper, key, form := k.service.config.Items, k.held.record.Caller.KeyID, storing(k.asked.Head().GetWire()).Stored()
 	if k.id == "" {
-		keeper.Keep(k.held.entry, key, responses.Items(body))
+		keeper.Keep(k.held.entry, key, form.ItemsOf(member.Value(body, form.Output)))
 		return
 	}
-	turn := responses.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
+	turn := form.NewTurn(k.req.Head().GetWire().GetJson(), k.earlier, body, k.before)
 	if b := k.background; b != nil {
 		b.lost = k.named(b.losses.List())
 		turn.Lost = b.lost
@@ -290,7 +305,7 @@ func (k *keeper) started(s *genwayv1.TextStarted) {
 // to keep.
 func (k *keeper) add(ev *genwayv1.StreamGenerateTextResponse, last bool) *keeper {
 	if k.recorder == nil {
-		k.recorder = responses.NewRecorder(answerTo(k.asked))
+		k.recorder = storing(k.asked.Head().GetWire()).NewRecorder(answerTo(k.asked))
 	}
 	frames, err := k.recorder.Add(ev)
 	k.lose(ev.GetStarted().GetLosses())
@@ -320,10 +335,13 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 		if s.config.Items == nil {
 			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store responses; send the conversation to POST /v1/responses")
 		}
-		err := do(ctx, record.Caller.KeyID)
+		err := error(&items.NotFoundError{ID: id})
+		if protocol.Stored(id) != nil {
+			err = do(ctx, record.Caller.KeyID)
+		}
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
 			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
-			return fault.New(fault.NotFound, responses.ReasonResponseNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
+			return fault.New(fault.NotFound, stored.ReasonNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
 		}
 		if _, ours := errors.AsType[*fault.Error](err); err != nil && !ours {
 			return unavailable(ctx, err)
@@ -381,7 +399,7 @@ func (s *Service) ListInputItems(ctx context.Context, req *genwayv1.ListInputIte
 	err = s.stored(ctx, "ListInputItems", req.GetId(), func(ctx context.Context, keyID string) error {
 		turn, err := s.config.Items.Turn(ctx, keyID, req.GetId())
 		if err == nil {
-			resp, err = inputPage(turn.InputItems(req.GetId()), req)
+			resp, err = inputPage(responses.InputItems(turn, req.GetId()), req)
 		}
 		return err
 	})

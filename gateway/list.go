@@ -46,11 +46,12 @@ func listPage(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// storedQuery rewrites the query of a request for an answer that is stored: stream asks for its events, from starting_after on.
+// storedQuery rewrites the query of a request for an answer that is stored: stream asks for its events, and the protocol's own
+// parameter for those after one (protocol.Protocol.ResumeQuery).
 // All other parameters are dropped: what an answer may include is what it had when it was made (include, include_obfuscation).
 func storedQuery(x *exchange, r *http.Request) error {
-	asked := r.URL.Query()
-	for _, name := range []string{"stream", "starting_after"} {
+	asked, after := r.URL.Query(), x.endpoint.protocol.ResumeQuery
+	for _, name := range []string{"stream", after} {
 		if len(asked[name]) > 1 {
 			return fault.Invalid(name, "%s: expected one value, got %d", name, len(asked[name]))
 		}
@@ -61,17 +62,17 @@ func storedQuery(x *exchange, r *http.Request) error {
 		x.streamed, x.resumed = true, true
 		r.URL.Path += protocol.StreamSuffix
 	case "", "false":
-		if asked.Has("starting_after") {
-			return fault.Invalid("starting_after", "starting_after: is for streams; add stream=true")
+		if asked.Has(after) {
+			return fault.Invalid(after, "%s: is for streams; add stream=true", after)
 		}
 		return nil
 	default:
 		return fault.Invalid("stream", "stream: expected true or false, got %q", clip(v, maxShown))
 	}
-	if asked.Has("starting_after") {
-		v := asked.Get("starting_after")
+	if asked.Has(after) {
+		v := asked.Get(after)
 		if _, err := strconv.ParseUint(v, 10, 63); err != nil {
-			return fault.Invalid("starting_after", "starting_after: expected the sequence number of an event, got %q", clip(v, maxShown))
+			return fault.Invalid(after, "%s: expected the number of an event, got %q", after, clip(v, maxShown))
 		}
 		r.URL.RawQuery = url.Values{"starting_after": {v}}.Encode()
 	}

@@ -111,7 +111,7 @@ var operations = [...]operation{
 	protocol.GetStored:    {encode: encoder(encodeStored), has: is[codec.Storer], what: storing, query: storedQuery},
 	protocol.DeleteStored: {encode: encoder(encodeDeleted), has: is[codec.Storer], what: storing, query: noQuery},
 	protocol.CancelStored: {encode: encoder(encodeCancelled), has: is[codec.Storer], what: storing, query: noQuery},
-	protocol.ListInput:    {encode: encoder(encodeInput), has: is[codec.Storer], what: storing, query: inputPage},
+	protocol.ListInput:    {encode: encoder(encodeInput), has: is[codec.InputLister], what: storing, query: inputPage},
 }
 
 func is[C any](c codec.Codec) bool {
@@ -241,8 +241,8 @@ func encodeDeleted(_ *exchange, c codec.Codec, resp *genwayv1.DeleteResponseResp
 }
 
 func encodeInput(_ *exchange, c codec.Codec, resp *genwayv1.ListInputItemsResponse) ([]byte, error) {
-	storer, _ := c.(codec.Storer)
-	return storer.EncodeInputItems(resp)
+	lister, _ := c.(codec.InputLister)
+	return lister.EncodeInputItems(resp)
 }
 
 // checkContents refuses what the version of a request does not take, by the caller's name of

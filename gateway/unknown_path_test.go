@@ -58,7 +58,7 @@ func TestPathsThatAreNotOffered(t *testing.T) {
 			/v1beta/fileSearchStores /v1beta/batches /v1beta/operations/o /v1beta/models/m:embedContent /v1beta/models/m:batchEmbedContents
 			/v1beta/models/m:batchGenerateContent /v1beta/models/m:predict /v1beta/models/m:predictLongRunning /v1beta/auth_tokens /v1/models/m:embedContent
 			/models/m:embedContent`},
-		{"interactions", `/v1beta/interactions/v1_x /v1beta/interactions/v1_x/cancel`},
+		{"interactions", `/v1beta/interactions/v1_x/steps /v1/interactions/v1_x/cancel/now`},
 	} {
 		for path := range strings.FieldsSeq(c.paths) {
 			r := e.do(t, http.MethodPost, path, right(c.protocol), "{}")

@@ -16,12 +16,13 @@ var interactionsProtocol = Protocol{
 	Name:     "interactions",
 	Kind:     "interactions",
 	KeyGroup: "generatecontent", // users of the vendor's SDK have one key for both
-	Bindings: bound(func(b Binding) bool { return strings.HasSuffix(b.Prefix, "/interactions") }),
+	Bindings: bound(func(b Binding) bool { return strings.Contains(b.Prefix, "/interactions") }),
 	Key:      Key{Headers: []string{"x-goog-api-key", "x-vendorc-api-key"}, Query: "key"},
 	Stream:   events,
 	// By which the vendor chooses the schema of steps (ai.google.dev/gemini-api/docs/interactions, read 2026-11-28).
 	PassedHeaders: []string{"api-revision"},
 	FirstSteps:    []string{"interactions"},
+	ResumeQuery:   "last_event_id",
 	Example:       `{"model":"{{Model}}","input":"Say hello."}`,
 	Telemetry:     Telemetry{Provider: "gcp.gen_ai", Operation: OperationGenerateContent},
 	Upstream: Upstream{

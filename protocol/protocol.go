@@ -72,6 +72,9 @@ type Protocol struct {
 	// ListQuery is the query parameter by which an agent asks for the list of models in this
 	// protocol's form, on the path that protocols share; empty for none.
 	ListQuery string
+	// ResumeQuery is the query parameter of a stream of an answer that is stored with the number of the event after which it
+	// begins; empty for a protocol without such answers.
+	ResumeQuery string
 	// PagedModels reports that the list of models comes in pages. Callers of other
 	// protocols get the whole list unless they ask for less.
 	PagedModels bool

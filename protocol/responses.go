@@ -22,6 +22,7 @@ var responsesProtocol = Protocol{
 	AnswerHeaders: openaiAnswers,
 	ListQuery:     "client_version", // Codex's
 	FirstSteps:    []string{"responses"},
+	ResumeQuery:   "starting_after",
 	Example:       `{"model":"{{Model}}","input":"Say hello."}`,
 	IDs:           IDs{"resp_", "call_"},
 	Telemetry:     Telemetry{Provider: "openai", Operation: OperationChat},

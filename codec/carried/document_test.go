@@ -209,7 +209,7 @@ var impliedInRequests = []implication{
 // impliedInAnswers are fields of answers that other members say.
 var impliedInAnswers = []implication{
 	{"create_time", []genwayv1.Protocol{messagesAPI}, "the Date header says when"},
-	{"stored", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent, interactionsAPI}, "answers are fetched in one protocol alone"},
+	{"stored", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "answers are fetched in other protocols"},
 	{"complete_time", []genwayv1.Protocol{chatCompletions, messagesAPI, generateContent}, "the answer is complete when it has come"},
 	{"cost", everyProtocol, "the header x-genway-cost says it, in streams a trailer"},
 	{"cost.nano_dollars", everyProtocol, "likewise"},
@@ -270,7 +270,7 @@ func decodeAnswer(c codec.Codec, body []byte) (proto.Message, error) { return c.
 // sameWhenRead are fields whose sample changes a body that means the same.
 var sameWhenRead = []implication{
 	{"image.mime_type", []genwayv1.Protocol{responsesAPI}, "a type that is no image's is left out, and without one the image is a PNG"},
-	{"stored", []genwayv1.Protocol{responsesAPI}, "it is about what Genway stores, not an upstream"},
+	{"stored", []genwayv1.Protocol{responsesAPI, interactionsAPI}, "it is about what Genway stores, not an upstream"},
 	{"complete_time", []genwayv1.Protocol{responsesAPI}, "likewise"},
 }
 

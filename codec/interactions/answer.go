@@ -219,6 +219,9 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	calls := slices.ContainsFunc(candidate.GetParts(), func(p *genwayv1.Part) bool { return p.GetToolCall() != nil })
 	h := head{id: identifier(resp.GetId(), resp.GetModel(), resp.GetCreateTime()), model: resp.GetModel(), created: resp.GetCreateTime(), natives: resp.GetNativeFields()}
 	h.updated, h.tier = resp.GetCompleteTime(), resp.GetServiceTier()
+	if resp.GetStored() {
+		h.repeat(to.Request)
+	}
 	how := endingOf(end, resp.GetPromptFeedback(), calls)
 	w.Begin()
 	w.head(h, how.status)
@@ -267,6 +270,16 @@ type head struct {
 	id, model, tier  string
 	created, updated *timestamppb.Timestamp
 	natives          []*genwayv1.NativeField
+	// stored says that the answer can be fetched later, and previous and background repeat its request.
+	stored, background bool
+	previous           string
+}
+
+// repeat takes what a stored answer repeats of its request.
+func (h *head) repeat(req *codec.Request) {
+	if h.stored = true; req != nil {
+		h.previous, h.background = member.Raw(member.Native(protocol, req.GetNativeFields(), memberPrevious)).String(), form.Background(req.GenerateTextRequest)
+	}
 }
 
 // head writes what is known of an answer when it begins.
@@ -275,6 +288,13 @@ func (w *writer) head(h head, status string) {
 	w.Str("object", "interaction")
 	w.Str("status", status)
 	w.StrOpt("model", h.model)
+	w.StrOpt(memberPrevious, h.previous)
+	if h.background {
+		w.Bool(memberBackground, true)
+	}
+	if h.stored {
+		w.Bool("store", true)
+	}
 	w.time("created", h.created)
 	w.time("updated", h.updated)
 	w.StrOpt("service_tier", setting.Tier(protocol, h.tier))

@@ -42,6 +42,11 @@ func (w *request) open() (*genwayv1.GenerateTextRequest, error) {
 	if req.NativeFields, err = natives(w.Extra, member.Place{}); err != nil {
 		return nil, err
 	}
+	if w.Background { // what asks an upstream for it is refused: Genway does it itself, as of responses
+		f := native(memberBackground, []byte("true"))
+		f.Binding = true
+		req.NativeFields = append(req.NativeFields, f)
+	}
 	if err := w.format(req); err != nil {
 		return nil, err
 	}
@@ -59,8 +64,6 @@ func (w *request) check() error {
 	switch {
 	case present(w.Agent), present(w.AgentConfig):
 		return fault.Unsupported("agent", "agent: agents are not offered here; name a model")
-	case w.Background:
-		return fault.Invalid("background", "background: must be false; this server does not run interactions in the background, since it does not offer their retrieval")
 	case w.Model == "":
 		return fault.Missing("model")
 	}
@@ -69,7 +72,7 @@ func (w *request) check() error {
 
 // continues reports whether the request goes on with a conversation that the upstream keeps.
 func continues(fields []*genwayv1.NativeField) bool {
-	return member.Native(protocol, fields, "previous_interaction_id") != nil || member.Native(protocol, fields, "continuation_token") != nil
+	return member.Native(protocol, fields, memberPrevious) != nil || member.Native(protocol, fields, "continuation_token") != nil
 }
 
 const configPrefix = "generation_config."

@@ -59,6 +59,9 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err := reserves(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
+	if form.Background(req.GenerateTextRequest) {
+		return nil, fault.Invalid(memberBackground, "background: must be false here; an interaction in the background is created by POST /v1beta/interactions")
+	}
 	r, err := fit.Request(req.GenerateTextRequest, protocol, losses)
 	if err != nil {
 		return nil, err

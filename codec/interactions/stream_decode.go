@@ -125,8 +125,11 @@ func (d *streamDecoder) event(e *event) error {
 	return nil
 }
 
-// eventType is the member of an event with its type.
-const eventType = "event_type"
+// The members of an event with its type, and with its number in a stream that may be resumed.
+const (
+	eventType = "event_type"
+	eventID   = "event_id"
+)
 
 // isError reports whether an event is an error: by its type, or as one in the place of an answer, which has no type.
 func isError(kind string, err jsontext.Value) bool {

@@ -3,6 +3,7 @@ package interactions
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -19,9 +20,13 @@ type streamEncoder struct {
 	w      *writer
 	frames []codec.Frame
 	losses *codec.Losses
+	// request is what is answered; nil if that is not known.
+	request *codec.Request
 	// passed reports that the upstream's own events went out in place of ours, stopped that the sentinel was among them.
 	passed, stopped bool
-	head            head
+	// resumed says that the events are those of a stored answer, which all pass.
+	resumed bool
+	head    head
 	// index is the next step's, open the step of the open part.
 	index int64
 	open  *outStep
@@ -32,6 +37,10 @@ type streamEncoder struct {
 	bare   *outStep
 	calls  bool
 	chosen codec.Chosen
+	// stored says that the answer can be fetched later, so that its events have identifiers: their numbers, of which next is
+	// the next.
+	stored bool
+	next   int
 }
 
 // outStep is the step of the part that is being encoded.
@@ -55,8 +64,10 @@ type outStep struct {
 }
 
 // NewStreamEncoder writes one stream.
-func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, w: &writer{Writer: member.NewWriter(512), losses: to.Losses, answer: true}}
+func (c Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder { return c.newStreamEncoder(to) }
+
+func (Codec) newStreamEncoder(to codec.Answer) *streamEncoder {
+	return &streamEncoder{losses: to.Losses, request: to.Request, resumed: to.Resumed, passed: to.Resumed, w: &writer{Writer: member.NewWriter(512), losses: to.Losses, answer: true}}
 }
 
 // Encode returns the frames of one event; each is named after its type.
@@ -115,6 +126,10 @@ func (e *streamEncoder) begin(event string) {
 
 func (e *streamEncoder) send() {
 	last := &e.frames[len(e.frames)-1]
+	if e.stored {
+		e.w.Str(eventID, strconv.Itoa(e.next))
+	}
+	e.next++
 	e.w.Str(eventType, last.Event)
 	e.w.End()
 	last.Data = member.OneLine(e.w.Text())
@@ -140,7 +155,17 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 
 // start writes interaction.created.
 func (e *streamEncoder) start(s *genwayv1.TextStarted) {
+	if e.resumed {
+		return
+	}
+	if e.head.id != "" { // a stored answer, which began before its upstream was asked
+		e.head.model, e.head.tier, e.head.natives = s.GetModel(), s.GetServiceTier(), s.GetNativeFields()
+		return
+	}
 	e.head = head{id: identifier(s.GetId(), s.GetModel(), s.GetCreateTime()), model: s.GetModel(), created: s.GetCreateTime(), tier: s.GetServiceTier(), natives: s.GetNativeFields()}
+	if e.stored = s.GetStored(); e.stored {
+		e.head.repeat(e.request)
+	}
 	e.begin("interaction.created")
 	e.w.Object("interaction")
 	e.w.head(e.head, inProgress)

@@ -8,29 +8,24 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/stored"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Item is one item of an answer's output as its caller gets it.
-type Item struct {
-	ID string
-	// JSON is the whole item.
-	JSON []byte
-}
-
-// Recorder makes of a streamed answer the body that its events have of it, as NewStreamEncoder writes them.
-type Recorder struct {
+// recorder implements stored.Recorder.
+type recorder struct {
 	encoder *streamEncoder
 	body    []byte
 }
 
-// NewRecorder makes a recorder of one stream.
-func NewRecorder(to codec.Answer) *Recorder { return &Recorder{encoder: newStreamEncoder(to)} }
+// NewRecorder implements stored.Codec.
+func (Codec) NewRecorder(to codec.Answer) stored.Recorder {
+	return &recorder{encoder: newStreamEncoder(to)}
+}
 
-// Add notes an event, which stays as it is, and returns its frames, which are valid until the next. A response that has
-// started before its upstream did starts twice.
-func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
+// Add implements stored.Recorder.
+func (r *recorder) Add(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	frames, err := r.encoder.Encode(ev)
 	if (ev.GetCompleted() != nil || ev.GetStarted() != nil) && err == nil {
 		r.take(frames)
@@ -38,25 +33,21 @@ func (r *Recorder) Add(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, 
 	return frames, err
 }
 
-func (r *Recorder) take(frames []codec.Frame) {
+func (r *recorder) take(frames []codec.Frame) {
 	if len(frames) > 0 {
 		r.body = bytes.Clone(member.Value(frames[len(frames)-1].Data, "response"))
 	}
 }
 
-// Body returns the body of the response: after the started event of one in progress, and after the completed event of all
-// of it.
-func (r *Recorder) Body() []byte { return r.body }
+// Body implements stored.Recorder.
+func (r *recorder) Body() []byte { return r.body }
 
-// Items returns the items of the output of a response's body. Those without an identifier cannot be referred to.
-func Items(body []byte) []Item { return ItemsOf(member.Value(body, "output")) }
-
-// ItemsOf returns the items of an output.
-func ItemsOf(output []byte) []Item {
-	var items []Item
+// itemsOf returns the items of an output. Those without an identifier cannot be referred to.
+func itemsOf(output []byte) []stored.Item {
+	var items []stored.Item
 	for _, raw := range member.Elements(output) {
 		if id := unquote(member.Value(raw, "id")); id != "" {
-			items = append(items, Item{ID: id, JSON: bytes.Clone(raw)})
+			items = append(items, stored.Item{ID: id, JSON: bytes.Clone(raw)})
 		}
 	}
 	return items

@@ -7,7 +7,9 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -24,11 +26,11 @@ func answered() *genwayv1.GenerateTextResponse {
 func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 	resp := answered()
 	body, err := c.EncodeResponse(resp, codec.Answer{})
-	items := responses.Items(body)
+	items := itemsOf(body)
 	if err != nil || len(items) != 4 {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
-	recorder := responses.NewRecorder(codec.Answer{})
+	recorder := responses.Codec{}.NewRecorder(codec.Answer{})
 	events := codec.Events(resp, nil)
 	for _, ev := range events {
 		if _, err := recorder.Add(ev); err != nil {
@@ -44,7 +46,7 @@ func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 			t.Errorf("%s is not in %s", item.JSON, body)
 		}
 	}
-	streamed := responses.Items(recorder.Body())
+	streamed := itemsOf(recorder.Body())
 	if len(streamed) != len(items) {
 		t.Fatalf("%d items streamed, %d not", len(streamed), len(items))
 	}
@@ -75,4 +77,8 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s refers to %v", odd, got)
 		}
 	}
+}
+
+func itemsOf(body []byte) []stored.Item {
+	return (responses.Codec{}).Stored().ItemsOf(member.Value(body, "output"))
 }

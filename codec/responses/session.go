@@ -9,6 +9,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/stored"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -42,12 +43,12 @@ type session struct{ remembered []conversation }
 // base names one: the response itself, if it has no turns.
 type conversation struct {
 	id, base string
-	turns    []*Turn
+	turns    []*stored.Turn
 }
 
 // Size implements codec.Session.
 func (s *session) Size() int {
-	size, counted := 0, map[*Turn]bool{}
+	size, counted := 0, map[*stored.Turn]bool{}
 	for _, c := range s.remembered {
 		for _, turn := range c.turns {
 			if !counted[turn] {
@@ -151,7 +152,7 @@ func (r *sessionRequest) Body() (body []byte, continued bool, err error) {
 	at := slices.IndexFunc(r.session.remembered, func(c conversation) bool { return c.id == r.previous })
 	if at < 0 {
 		if r.unstored {
-			return nil, false, PreviousNotFound(r.previous)
+			return nil, false, previousNotFound(r.previous)
 		}
 		return r.own, false, nil
 	}
@@ -160,7 +161,7 @@ func (r *sessionRequest) Body() (body []byte, continued bool, err error) {
 		return r.own, false, nil
 	}
 	r.before = &before
-	if body, _, err = Continue(r.own, before.turns); err != nil {
+	if body, _, err = form.Continue(r.own, before.turns); err != nil {
 		return nil, true, err
 	}
 	if before.base != "" {
@@ -194,15 +195,12 @@ func uncalled(own, whole []byte) error {
 // resultSuffix ends the types of items that are results of calls.
 const resultSuffix = "_output"
 
-// PreviousNotFound is the vendor's refusal of a request that continues a response that is not there.
-func PreviousNotFound(id string) error {
-	f := fault.New(fault.InvalidRequest, ReasonResponseNotFound, "Previous response with id '%.100s' not found.", id)
+// previousNotFound is the vendor's refusal of a request that continues a response that is not there.
+func previousNotFound(id string) error {
+	f := fault.New(fault.InvalidRequest, stored.ReasonNotFound, "Previous response with id '%.100s' not found.", id)
 	f.Param, f.NativeCode = memberPrevious, "previous_response_not_found"
 	return f
 }
-
-// ReasonResponseNotFound is the reason of requests for a response that is not there.
-const ReasonResponseNotFound = "RESPONSE_NOT_FOUND"
 
 // Event implements codec.SessionRequest. A response that continues one of the session says so, although the upstream was not
 // told.
@@ -295,9 +293,9 @@ func (r *sessionRequest) End() {
 	}
 	c := conversation{id: id, base: id}
 	if string(member.Value(r.answered, "store")) != "true" {
-		turn := NewTurn(r.own, 0, r.answered, nil)
+		turn := form.NewTurn(r.own, 0, r.answered, nil)
 		turn.Output = bytes.Clone(turn.Output)
-		c.base, c.turns = r.previous, []*Turn{turn}
+		c.base, c.turns = r.previous, []*stored.Turn{turn}
 		if r.before != nil {
 			c.base, c.turns = r.before.base, append(c.turns, r.before.turns...)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -29,7 +30,7 @@ func TestStoredResponses(t *testing.T) {
 			t.Errorf("fetched %s, %v", got, err)
 		}
 	}
-	recorder := responses.NewRecorder(codec.Answer{})
+	recorder := responses.Codec{}.NewRecorder(codec.Answer{})
 	events := codec.Events(resp, nil)
 	for _, ev := range events {
 		if _, err := recorder.Add(ev); err != nil {
@@ -62,17 +63,17 @@ func TestTurns(t *testing.T) {
 		{`{"input":[]}`, `{"previous_response_id":"x"}`, `{"input":[{"id":"o"}]}`},
 		{`{}`, `{"previous_response_id":"x","input":null}`, `{"input":[{"id":"o"}]}`},
 	} {
-		turn := responses.NewTurn([]byte(test.request), 0, []byte(`{"id":"x","output":[{"id":"o"}]}`), []string{"y", "z"})
-		turn = responses.ParseTurn(turn.Encode())
+		turn := (responses.Codec{}).Stored().NewTurn([]byte(test.request), 0, []byte(`{"id":"x","output":[{"id":"o"}]}`), []string{"y", "z"})
+		turn = stored.ParseTurn(turn.Encode())
 		if strings.Join(turn.Before, " ") != "y z" || strings.Join(turn.After("x"), " ") != "x y z" {
 			t.Errorf("%v", turn.Before)
 		}
-		body, earlier, err := responses.Continue([]byte(test.next), []*responses.Turn{turn})
+		body, earlier, err := (responses.Codec{}).Stored().Continue([]byte(test.next), []*stored.Turn{turn})
 		if err != nil || string(body) != test.want {
 			t.Errorf("%v\n%s\nwant\n%s", err, body, test.want)
 		}
-		own := responses.NewTurn(body, earlier, []byte(`{}`), nil)
-		if both, _, err := responses.Continue([]byte(`{}`), []*responses.Turn{own, turn}); err != nil || !bytes.Equal(member.Value(both, "input"), member.Value(body, "input")) {
+		own := (responses.Codec{}).Stored().NewTurn(body, earlier, []byte(`{}`), nil)
+		if both, _, err := (responses.Codec{}).Stored().Continue([]byte(`{}`), []*stored.Turn{own, turn}); err != nil || !bytes.Equal(member.Value(both, "input"), member.Value(body, "input")) {
 			t.Errorf("%v\n%s\nwant\n%s", err, both, body)
 		}
 	}
@@ -86,8 +87,8 @@ func FuzzInputItems(f *testing.F) {
 		if _, err := c.DecodeRequest(body); err != nil {
 			return
 		}
-		turn := responses.NewTurn(body, 0, []byte(`{}`), nil)
-		listed := turn.InputItems("resp_1")
+		turn := (responses.Codec{}).Stored().NewTurn(body, 0, []byte(`{}`), nil)
+		listed := responses.InputItems(turn, "resp_1")
 		seen := 0
 		for range member.Elements(turn.Input) {
 			seen++

@@ -82,10 +82,8 @@ func (p *passage) decode(body []byte) (*message, error) {
 		return nil, err
 	}
 	background := false
-	if c, ok := p.caller.Codec.(interface {
-		Foreground(request []byte) ([]byte, error)
-	}); ok {
-		foreground, err := c.Foreground(body)
+	if c := p.caller.Stores(); c != nil {
+		foreground, err := c.Stored().Foreground(body)
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/ledger"
 )
 
@@ -64,8 +64,8 @@ func (k *Keeper) eventItems(ctx context.Context, keyID, id string) (all []string
 }
 
 // Begin keeps a response that has not ended, which a process of the ledger runs. It returns when the store has it.
-func (k *Keeper) Begin(ctx context.Context, id ResponseID, turn *responses.Turn, body []byte, process int64) error {
-	frame, err := responses.Frame(body)
+func (k *Keeper) Begin(ctx context.Context, id ResponseID, turn *stored.Turn, body []byte, process int64) error {
+	frame, err := formOf(id.ID).Frame(body)
 	if err != nil {
 		return fmt.Errorf("items: %w", err)
 	}

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/ledger"
 )
 
@@ -107,14 +107,14 @@ func (k *Keeper) Close() {
 // ledger, whose recorder reports it by Written; without an entry that is open, by the keeper. It does not wait for the
 // store: until an item is written, only this keeper knows it. An item that is too large is
 // not kept.
-func (k *Keeper) Keep(entry *ledger.Record, keyID string, items []responses.Item) {
+func (k *Keeper) Keep(entry *ledger.Record, keyID string, items []stored.Item) {
 	if k != nil {
 		k.keep(entry, keyID, items, maxItem)
 	}
 }
 
 // keep keeps items of at most so many bytes.
-func (k *Keeper) keep(entry *ledger.Record, keyID string, items []responses.Item, most int) {
+func (k *Keeper) keep(entry *ledger.Record, keyID string, items []stored.Item, most int) {
 	expires := k.config.Clock().Add(k.config.Keep)
 	kept := make([]ledger.Item, 0, len(items))
 	for _, item := range items {

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
@@ -79,8 +79,8 @@ func (m *memory) count() int {
 	return len(m.rows)
 }
 
-func item(id, text string) []responses.Item {
-	return []responses.Item{{ID: id, JSON: []byte(text)}}
+func item(id, text string) []stored.Item {
+	return []stored.Item{{ID: id, JSON: []byte(text)}}
 }
 
 // finds demands what a keeper finds under one identifier; nil is nothing.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/protocol"
 )
 
 // A response is two items: its turn, under its identifier, and the rest of its body, under the identifier of its frame.
@@ -27,6 +28,14 @@ const (
 // frameID is the identifier of the item that has the body of a response but for its output.
 func frameID(id string) string { return id + "/frame" }
 
+// formOf returns the form of the response of an identifier; nil if there can be none.
+func formOf(id string) *stored.Form {
+	if c := protocol.Stored(id); c != nil {
+		return c.Stored()
+	}
+	return nil
+}
+
 // Takes reports whether a response would be kept whose request has an input of so many bytes.
 func (k *Keeper) Takes(keyID string, input int) bool {
 	if k == nil || input > maxInput {
@@ -39,19 +48,20 @@ func (k *Keeper) Takes(keyID string, input int) bool {
 
 // KeepResponse keeps a response and the items of its output, as Keep keeps items. It reports false for a response that is too
 // large: that is not kept, but its items are.
-func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *responses.Turn, body []byte) bool {
+func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *stored.Turn, body []byte) bool {
 	if k == nil {
 		return false
 	}
-	kept, fits := responses.Items(body), false
-	frame, err := responses.Frame(body)
+	form := formOf(id)
+	kept, fits := form.ItemsOf(turn.Output), false
+	frame, err := form.Frame(body)
 	if err != nil {
 		k.config.Logger.Error("a response is not kept", "error", err)
 	} else if text := turn.Encode(); len(text)+len(frame) <= maxResponse {
 		k.mu.Lock()
 		k.shares.take(keyID, k.config.Clock(), k.config.Keep, len(text)+len(frame))
 		k.mu.Unlock()
-		kept, fits = append(kept, responses.Item{ID: id, JSON: text}, responses.Item{ID: frameID(id), JSON: frame}), true
+		kept, fits = append(kept, stored.Item{ID: id, JSON: text}, stored.Item{ID: frameID(id), JSON: frame}), true
 	}
 	k.keep(entry, keyID, kept, maxResponse)
 	return fits
@@ -62,7 +72,7 @@ func madeID(id string) string { return id + "/made" }
 
 // KeepMade keeps that a response for the API key is stored by its upstream, whose account that is.
 func (k *Keeper) KeepMade(entry *ledger.Record, keyID, id, account string) {
-	k.Keep(entry, keyID, []responses.Item{{ID: madeID(id), JSON: []byte("by " + account)}})
+	k.Keep(entry, keyID, []stored.Item{{ID: madeID(id), JSON: []byte("by " + account)}})
 }
 
 // Made returns the account of the upstream that stores a response for the key; "" for one that no upstream is known to store
@@ -82,23 +92,23 @@ type NotFoundError struct{ ID string }
 func (e *NotFoundError) Error() string { return "items: no response " + e.ID }
 
 // Turn returns the turn of a response. The error is a *NotFoundError where it is not kept for the key.
-func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*responses.Turn, error) {
+func (k *Keeper) Turn(ctx context.Context, keyID, id string) (*stored.Turn, error) {
 	found, err := k.find(ctx, keyID, id, id)
 	if err != nil {
 		return nil, err
 	}
-	return responses.ParseTurn(found[id]), nil
+	return stored.ParseTurn(found[id]), nil
 }
 
 // Response returns the body of a response, as it was kept, and its turn. The error is a *NotFoundError where it is not kept for
 // the key.
-func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, *responses.Turn, error) {
+func (k *Keeper) Response(ctx context.Context, keyID, id string) ([]byte, *stored.Turn, error) {
 	found, err := k.find(ctx, keyID, id, id, frameID(id))
 	if err != nil {
 		return nil, nil, err
 	}
-	turn := responses.ParseTurn(found[id])
-	body, err := responses.Body(found[frameID(id)], turn)
+	turn := stored.ParseTurn(found[id])
+	body, err := formOf(id).Body(found[frameID(id)], turn)
 	return body, turn, err
 }
 
@@ -111,7 +121,7 @@ func (k *Keeper) Frame(ctx context.Context, id ResponseID) ([]byte, error) {
 
 // find returns items of a response, all of which are kept.
 func (k *Keeper) find(ctx context.Context, keyID, id string, ids ...string) (map[string][]byte, error) {
-	if !responses.IsStoredID(id) {
+	if formOf(id) == nil {
 		return nil, &NotFoundError{id}
 	}
 	found, err := k.Find(ctx, keyID, ids)
@@ -125,12 +135,12 @@ func (k *Keeper) find(ctx context.Context, keyID, id string, ids ...string) (map
 }
 
 // Conversation returns the turns of the conversation that a response ends, the latest first. It reads as many at once as
-// responses.MaxBefore. The error is a *NotFoundError where one of its responses is not kept for the key.
-func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*responses.Turn, error) {
-	if !responses.IsStoredID(id) {
+// stored.MaxBefore. The error is a *NotFoundError where one of its responses is not kept for the key.
+func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*stored.Turn, error) {
+	if formOf(id) == nil {
 		return nil, &NotFoundError{id}
 	}
-	var latest []*responses.Turn
+	var latest []*stored.Turn
 	size := 0
 	for ids := []string{id}; len(ids) > 0; {
 		found, err := k.Find(ctx, keyID, ids)
@@ -138,14 +148,14 @@ func (k *Keeper) Conversation(ctx context.Context, keyID, id string) ([]*respons
 			return nil, err
 		}
 		for _, id := range ids {
-			stored, ok := found[id]
+			text, ok := found[id]
 			if !ok {
 				return nil, &NotFoundError{id}
 			}
-			if size += len(stored); size > maxConversation {
+			if size += len(text); size > maxConversation {
 				return nil, ErrTooLong
 			}
-			latest = append(latest, responses.ParseTurn(stored))
+			latest = append(latest, stored.ParseTurn(text))
 		}
 		ids = latest[len(latest)-1].Before
 	}
@@ -171,7 +181,7 @@ func (k *Keeper) DeleteResponse(ctx context.Context, keyID, id string) error {
 		return err
 	}
 	ids = append(ids, events...)
-	for _, item := range responses.ItemsOf(turn.Output) {
+	for _, item := range formOf(id).ItemsOf(turn.Output) {
 		ids = append(ids, item.ID)
 	}
 	rows := make([]ledger.Item, 0, len(ids))

@@ -14,19 +14,20 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 )
 
 // storedID is the identifier of the response of a number.
-func storedID(n int) string { return fmt.Sprintf("%s%032x", responses.PrefixStored, n) }
+func storedID(n int) string { return fmt.Sprintf("%s%032x", (responses.Codec{}).Stored().Prefix, n) }
 
 func body(n int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"output":[{"id":"msg_%d","type":"message"}],"instructions":"be brief"}`, storedID(n), n)
 }
 
-func keepResponse(k *items.Keeper, key string, n int, before []string) *responses.Turn {
-	turn := responses.NewTurn(fmt.Appendf(nil, `{"input":"question %d"}`, n), 0, body(n), before)
+func keepResponse(k *items.Keeper, key string, n int, before []string) *stored.Turn {
+	turn := (responses.Codec{}).Stored().NewTurn(fmt.Appendf(nil, `{"input":"question %d"}`, n), 0, body(n), before)
 	k.KeepResponse(nil, key, storedID(n), turn, body(n))
 	return turn
 }
@@ -131,10 +132,10 @@ func TestLongConversations(t *testing.T) {
 				t.Fatalf("turn %d has %s", i, turn.Input)
 			}
 		}
-		if steps := counted.count.Load(); steps > turns/responses.MaxBefore+2 {
+		if steps := counted.count.Load(); steps > turns/stored.MaxBefore+2 {
 			t.Errorf("%d steps", steps)
 		}
-		if most := responses.MaxBefore*(len(storedID(0))+3) + 300; largest > most {
+		if most := stored.MaxBefore*(len(storedID(0))+3) + 300; largest > most {
 			t.Errorf("a turn has %d bytes, more than %d", largest, most)
 		}
 		// One turn less, and the conversation is not there.
@@ -156,8 +157,8 @@ func TestBoundsOfResponses(t *testing.T) {
 		if k.Takes("key_1", 5<<20) || !k.Takes("key_1", 4<<20) {
 			t.Error("an input of 5 MB is taken, or none of 4")
 		}
-		large := func(n, size int, before []string) *responses.Turn {
-			turn := &responses.Turn{Input: []byte(`["` + strings.Repeat("x", size) + `"]`), Output: []byte(`[]`), Before: before}
+		large := func(n, size int, before []string) *stored.Turn {
+			turn := &stored.Turn{Input: []byte(`["` + strings.Repeat("x", size) + `"]`), Output: []byte(`[]`), Before: before}
 			k.KeepResponse(nil, "key_1", storedID(n), turn, body(n))
 			synctest.Wait()
 			return turn

@@ -41,7 +41,7 @@ func xrayed(t *testing.T) {
 		for _, upstream := range harness.Texts() {
 			for name, streamed := range map[string]bool{" unary": false, " streamed": true} {
 				g := g
-				if responses.InBackground(body.Data) {
+				if (responses.Codec{}).Stored().InBackground(body.Data) {
 					g, streamed = keeps, false
 				}
 				t.Run(body.Name+" over "+string(upstream)+name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func xrayed(t *testing.T) {
 	for _, x := range recordedRequests(t) {
 		caller, model, body := harness.Protocol(x.Protocol), strings.ReplaceAll(cmp.Or(x.Model(), "m"), "/", "-"), withoutModel(t, x.Request)
 		g, streamed := g, x.Stream
-		if responses.InBackground(x.Request) {
+		if (responses.Codec{}).Stored().InBackground(x.Request) {
 			g, streamed = keeps, false
 		}
 		for _, upstream := range harness.Texts() {
@@ -126,7 +126,7 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 		}
 		return 0, true
 	}
-	background := responses.InBackground([]byte(body))
+	background := (responses.Codec{}).Stored().InBackground([]byte(body))
 	if background {
 		a = until(t, g, a.JSON().At("id").Text(), "completed")
 	}

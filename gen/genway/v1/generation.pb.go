@@ -27,7 +27,7 @@ var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto2\xa5\x11\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/error.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stored.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/api/client.proto2\x9c\x13\n" +
 	"\n" +
 	"Generation\x12\xd4\x02\n" +
 	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\x82\x02\xdaA\x0emodel,messages\x82\xd3\xe4\x93\x02\xea\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x1a:\x01*\"\x15/v1/responses/compactZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContentZ\x19:\x01*\"\x14/v1beta/interactionsZ\x15:\x01*\"\x10/v1/interactions\"\x14/v1/chat/completions\x12\xf5\x02\n" +
@@ -38,11 +38,11 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"'\xdaA\x00\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
 	"/v1/models\x12\x84\x01\n" +
-	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"?\xdaA\x04name\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12m\n" +
-	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/responses/{id}\x12\x83\x01\n" +
-	"\x0eStreamResponse\x12 .genway.v1.StreamResponseRequest\x1a%.genway.v1.StreamGenerateTextResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/responses/{id}:stream0\x01\x12}\n" +
-	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"&\xdaA\x02id\x82\xd3\xe4\x93\x02\x1b\"\x19/v1/responses/{id}/cancel\x12v\n" +
-	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"\x1f\xdaA\x02id\x82\xd3\xe4\x93\x02\x14*\x12/v1/responses/{id}\x12\x82\x01\n" +
+	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"?\xdaA\x04name\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12\xa3\x01\n" +
+	"\vGetResponse\x12\x1d.genway.v1.GetResponseRequest\x1a\x1e.genway.v1.GetResponseResponse\"U\xdaA\x02id\x82\xd3\xe4\x93\x02JZ\x1b\x12\x19/v1beta/interactions/{id}Z\x17\x12\x15/v1/interactions/{id}\x12\x12/v1/responses/{id}\x12\xc7\x01\n" +
+	"\x0eStreamResponse\x12 .genway.v1.StreamResponseRequest\x1a%.genway.v1.StreamGenerateTextResponse\"j\xdaA\x02id\x82\xd3\xe4\x93\x02_Z\"\x12 /v1beta/interactions/{id}:streamZ\x1e\x12\x1c/v1/interactions/{id}:stream\x12\x19/v1/responses/{id}:stream0\x01\x12\xc1\x01\n" +
+	"\x0eCancelResponse\x12 .genway.v1.CancelResponseRequest\x1a!.genway.v1.CancelResponseResponse\"j\xdaA\x02id\x82\xd3\xe4\x93\x02_Z\"\" /v1beta/interactions/{id}/cancelZ\x1e\"\x1c/v1/interactions/{id}/cancel\"\x19/v1/responses/{id}/cancel\x12\xac\x01\n" +
+	"\x0eDeleteResponse\x12 .genway.v1.DeleteResponseRequest\x1a!.genway.v1.DeleteResponseResponse\"U\xdaA\x02id\x82\xd3\xe4\x93\x02JZ\x1b*\x19/v1beta/interactions/{id}Z\x17*\x15/v1/interactions/{id}*\x12/v1/responses/{id}\x12\x82\x01\n" +
 	"\x0eListInputItems\x12 .genway.v1.ListInputItemsRequest\x1a!.genway.v1.ListInputItemsResponse\"+\xdaA\x02id\x82\xd3\xe4\x93\x02 \x12\x1e/v1/responses/{id}/input_itemsB_\n" +
 	"\rcom.genway.v1B\x0fGenerationProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xaa\x02\tGenway.V1b\x06proto3"
 

@@ -73,9 +73,9 @@ func request(r *row, x exchange, here, there protocol) (*codec.Request, []byte) 
 // asked is a request as the gateway asks upstreams, which makes responses in the background itself.
 func asked(x exchange, here protocol) (*codec.Request, error) {
 	body := x.Request
-	if responses.InBackground(body) {
+	if (responses.Codec{}).Stored().InBackground(body) {
 		var err error
-		if body, err = (responses.Codec{}).Foreground(body); err != nil {
+		if body, err = (responses.Codec{}).Stored().Foreground(body); err != nil {
 			return nil, err
 		}
 	}
