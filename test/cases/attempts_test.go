@@ -28,7 +28,7 @@ func attemptCases() []Case {
 func trialsEnd(t *testing.T) {
 	for _, p := range harness.Texts() {
 		g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
-			return route.New([]route.Route{{Model: "m", Targets: []route.Target{{Name: "u", Upstream: all, Protocol: protocols[p], Model: string(p) + "/m",
+			return route.New([]route.Route{{Model: "m", Targets: []route.Target{{Name: "u", Upstream: all, Protocol: p.ID(), Model: string(p) + "/m",
 				Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: 1, BreakFor: time.Millisecond})}}}})
 		}})
 		never := make(chan struct{})
@@ -52,7 +52,7 @@ func hangersShare(t *testing.T) {
 	for _, streamed := range []bool{false, true} {
 		g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
 			target := func(p harness.Protocol) route.Target {
-				return route.Target{Name: string(p), Upstream: all, Protocol: protocols[p], Model: string(p) + "/m",
+				return route.Target{Name: string(p), Upstream: all, Protocol: p.ID(), Model: string(p) + "/m",
 					Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: 2, BreakFor: time.Hour})}
 			}
 			return route.New([]route.Route{{Model: "m", Deadline: 2 * time.Second, Targets: []route.Target{target(harness.Messages)}, Fallback: []route.Target{target(harness.Chat)}}})
@@ -124,7 +124,7 @@ func gateTo(t *testing.T, recorder *books.Recorder, first, second harness.Protoc
 	t.Helper()
 	return harness.New(t, harness.Config{Ledger: recorder, Wrap: func(all upstream.Upstream) upstream.Upstream {
 		target := func(p harness.Protocol) route.Target {
-			return route.Target{Name: string(p), Upstream: all, Protocol: protocols[p], Model: string(p) + "/m",
+			return route.Target{Name: string(p), Upstream: all, Protocol: p.ID(), Model: string(p) + "/m",
 				Guard: route.NewGuard(route.Limits{Retries: 3, Backoff: time.Millisecond})}
 		}
 		return route.New([]route.Route{{Model: "m", Targets: []route.Target{target(first)}, Fallback: []route.Target{target(second)}}})

@@ -70,10 +70,9 @@ func newCaptured(t *testing.T, rules ruled) *captured {
 	})
 	c.Gateway = harness.New(t, harness.Config{Ledger: recorder, Captures: c.vault, Keys: &c.rules, Wrap: func(all upstream.Upstream) upstream.Upstream {
 		var routes []route.Route
-		for p, protocol := range protocols {
-			routes = append(routes, route.Route{Model: string(p), Capture: rules.route, Targets: []route.Target{{Name: "up-" + string(p), Upstream: all, Protocol: protocol, Model: string(p) + "/m"}}})
+		for _, p := range append(harness.Texts(), harness.Images) {
+			routes = append(routes, route.Route{Model: string(p), Capture: rules.route, Targets: []route.Target{{Name: "up-" + string(p), Upstream: all, Protocol: p.ID(), Model: string(p) + "/m"}}})
 		}
-		routes = append(routes, route.Route{Model: "images", Capture: rules.route, Targets: []route.Target{{Name: "up-images", Upstream: all, Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Model: string(harness.Images) + "/m"}}})
 		return route.New(routes)
 	}})
 	return c

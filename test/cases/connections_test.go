@@ -155,7 +155,7 @@ func oddButGood(t *testing.T) {
 	for _, p := range harness.Texts() {
 		for _, streamed := range []bool{false, true} {
 			g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
-				return route.New([]route.Route{{Model: "m", Targets: []route.Target{{Name: "u", Upstream: all, Protocol: protocols[p], Model: string(p) + "/m",
+				return route.New([]route.Route{{Model: "m", Targets: []route.Target{{Name: "u", Upstream: all, Protocol: p.ID(), Model: string(p) + "/m",
 					Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: 1, BreakFor: time.Hour})}}}})
 			}})
 			for n := range 5 {

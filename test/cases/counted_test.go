@@ -211,7 +211,7 @@ func brokenOff(t *testing.T) {
 					}
 					g := harness.New(t, harness.Config{Ledger: recorder, Wrap: func(all upstream.Upstream) upstream.Upstream {
 						return route.New([]route.Route{{Model: "m", Deadline: limit, Targets: []route.Target{{
-							Name: "u", Upstream: all, Protocol: protocols[to], Model: string(to) + "/m", Guard: route.NewGuard(route.Limits{Retries: -1}),
+							Name: "u", Upstream: all, Protocol: to.ID(), Model: string(to) + "/m", Guard: route.NewGuard(route.Limits{Retries: -1}),
 						}}}})
 					}})
 					g.Upstream(to).Answer(c.answer)

@@ -31,11 +31,7 @@ func smuggled(t *testing.T) {
 		harness.Images:          {"model": `"dear"`, "n": `10`, "size": `"4096x4096"`},
 	} {
 		for name, value := range members {
-			protocol := protocols[p]
-			if p == harness.Images {
-				protocol = genwayv1.Protocol_PROTOCOL_IMAGES
-			}
-			fields := []*genwayv1.NativeField{{Protocol: protocol, Name: name, Json: []byte(value)}}
+			fields := []*genwayv1.NativeField{{Protocol: p.ID(), Name: name, Json: []byte(value)}}
 			extra := `{"` + name + `":` + value + `}`
 			model := string(p) + "/m"
 			check := func(err error) {

@@ -39,9 +39,9 @@ func drains(t *testing.T) {
 	left := make(chan struct{})
 	g := harness.New(t, harness.Config{Ledger: recorder, Wrap: func(all upstream.Upstream) upstream.Upstream {
 		var routes []route.Route
-		for p, protocol := range protocols {
+		for _, p := range harness.Texts() {
 			routes = append(routes, route.Route{Model: string(p), Targets: []route.Target{{
-				Name: string(p), Upstream: all, Protocol: protocol, Model: string(p) + "/m",
+				Name: string(p), Upstream: all, Protocol: p.ID(), Model: string(p) + "/m",
 				Guard: route.NewGuard(route.Limits{DrainFor: time.Minute}),
 			}}})
 		}

@@ -7,18 +7,10 @@ import (
 
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
 )
-
-// protocols are those of the text gates, in the contract's words.
-var protocols = map[harness.Protocol]genwayv1.Protocol{
-	harness.Chat: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, harness.Responses: genwayv1.Protocol_PROTOCOL_RESPONSES,
-	harness.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	harness.Interactions: genwayv1.Protocol_PROTOCOL_INTERACTIONS,
-}
 
 // What a vendor's answer says in its headers reaches the programs of its callers: what its clients
 // read to those of its protocol, its name for the call to all. Whose account it is, and what is
@@ -37,7 +29,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		w.Gateway = harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
-			target := route.Target{Name: "u", Upstream: all, Protocol: protocols[w.upstream]}
+			target := route.Target{Name: "u", Upstream: all, Protocol: w.upstream.ID()}
 			return route.New([]route.Route{{Model: "*", Targets: []route.Target{target}}})
 		}})
 		refusal := fake.Refusal(http.StatusTooManyRequests, refusals[w.upstream])

@@ -95,7 +95,7 @@ func bounded(t *testing.T, limits route.Limits) *harness.Gateway {
 	t.Helper()
 	return harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
 		return route.New([]route.Route{{Model: "m", Targets: []route.Target{{
-			Name: "chat", Upstream: all, Protocol: protocols[harness.Chat], Model: "chat/m", Guard: route.NewGuard(limits),
+			Name: "chat", Upstream: all, Protocol: harness.Chat.ID(), Model: "chat/m", Guard: route.NewGuard(limits),
 		}}}})
 	}})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -267,14 +266,6 @@ type accountsOf struct {
 	maker harness.Protocol
 }
 
-// wire are the makers' protocols.
-var wire = map[harness.Protocol]genwayv1.Protocol{
-	harness.Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
-	harness.Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
-	harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	harness.Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
-}
-
 // seal is what an account signs and encrypts with: standard base64, as the vendors' values are.
 func (accountsOf) seal(account string) string {
 	return base64.StdEncoding.EncodeToString([]byte("what only " + account + " can read?>~"))
@@ -330,11 +321,11 @@ func (v accountsOf) gate(t *testing.T, accounts ...string) *harness.Gateway {
 	for _, name := range accounts {
 		transport := remote.NewTransport(remote.Way{})
 		t.Cleanup(transport.CloseIdleConnections)
-		u, err := remote.New(remote.Config{Name: name, Protocol: wire[v.maker], BaseURL: v.URL, APIKey: name, HTTP: transport})
+		u, err := remote.New(remote.Config{Name: name, Protocol: v.maker.ID(), BaseURL: v.URL, APIKey: name, HTTP: transport})
 		if err != nil {
 			t.Fatal(err)
 		}
-		one.Targets = append(one.Targets, route.Target{Name: name, Upstream: u, Protocol: wire[v.maker]})
+		one.Targets = append(one.Targets, route.Target{Name: name, Upstream: u, Protocol: v.maker.ID()})
 	}
 	one.Sticky = one.SeveralAccounts()
 	return harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream { return route.New([]route.Route{one}) }})
@@ -470,7 +461,7 @@ func modelRules(t *testing.T) {
 			body := requests.Body(c.caller, []string{c.members}, requests.User(c.caller, "hi"))
 			for _, strict := range []bool{false, true} {
 				g := harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
-					target := route.Target{Name: "u", Upstream: all, Protocol: protocols[c.upstream], Model: string(c.upstream) + "/" + c.model, Catalog: catalog.Shipped()}
+					target := route.Target{Name: "u", Upstream: all, Protocol: c.upstream.ID(), Model: string(c.upstream) + "/" + c.model, Catalog: catalog.Shipped()}
 					return route.New([]route.Route{{Model: "m", Strict: strict, Targets: []route.Target{target}}})
 				}})
 				for _, streamed := range []bool{false, true} {

@@ -36,7 +36,7 @@ func twoModels(t *testing.T) *harness.Gateway {
 		guard := route.NewGuard(route.Limits{Retries: -1, BreakAfter: 3})
 		to := func(model string) route.Route {
 			return route.Route{Model: model, Targets: []route.Target{{
-				Name: "chat", Upstream: all, Protocol: protocols[harness.Chat], Model: "chat/" + model, Guard: guard,
+				Name: "chat", Upstream: all, Protocol: harness.Chat.ID(), Model: "chat/" + model, Guard: guard,
 			}}}
 		}
 		return route.New([]route.Route{to("limited"), to("m")})

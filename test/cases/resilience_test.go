@@ -34,7 +34,7 @@ func routed(t *testing.T, first, second harness.Protocol) *harness.Gateway {
 	t.Helper()
 	return harness.New(t, harness.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
 		target := func(p harness.Protocol) route.Target {
-			return route.Target{Name: string(p), Upstream: all, Protocol: protocols[p], Model: string(p) + "/m-of-" + string(p),
+			return route.Target{Name: string(p), Upstream: all, Protocol: p.ID(), Model: string(p) + "/m-of-" + string(p),
 				Guard: route.NewGuard(route.Limits{Retries: 1, Backoff: time.Millisecond})}
 		}
 		return route.New([]route.Route{{Model: "m", Targets: []route.Target{target(first)}, Fallback: []route.Target{target(second)}}})

@@ -206,7 +206,7 @@ func cachedPrefixes(t *testing.T) {
 		for _, caller := range harness.Texts() {
 			t.Run(string(caller)+" to "+name, func(t *testing.T) {
 				g := harness.New(t, harness.Config{Remote: place(t, c.Upstreams["claude"]), Wrap: func(all upstream.Upstream) upstream.Upstream {
-					return route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "claude", Upstream: all, Protocol: protocols[harness.Messages], Model: "messages/m",
+					return route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "claude", Upstream: all, Protocol: harness.Messages.ID(), Model: "messages/m",
 						Cache: c.Routes[0].Targets[0].Cache == config.CacheAuto}}}})
 				}})
 				g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))

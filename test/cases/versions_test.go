@@ -125,13 +125,13 @@ var messagesBodies = []struct{ name, body, refuses, without string }{
 func versionedGateway(t *testing.T, version string) *harness.Gateway {
 	return harness.New(t, harness.Config{
 		Remote: func(c *remote.Config) {
-			if c.Protocol == protocols[harness.Messages] {
+			if c.Protocol == harness.Messages.ID() {
 				c.Version = version
 			}
 		},
 		Wrap: func(all upstream.Upstream) upstream.Upstream {
 			to := func(name string, p harness.Protocol, version string, strict bool) route.Route {
-				return route.Route{Model: name, Strict: strict, Targets: []route.Target{{Name: name, Upstream: all, Protocol: protocols[p], Version: version, Model: string(p) + "/m"}}}
+				return route.Route{Model: name, Strict: strict, Targets: []route.Target{{Name: name, Upstream: all, Protocol: p.ID(), Version: version, Model: string(p) + "/m"}}}
 			}
 			return route.New([]route.Route{to("m", harness.Messages, version, false), to("strict", harness.Messages, version, true), to("chat", harness.Chat, "", false)})
 		},

@@ -96,11 +96,11 @@ func caused(t *testing.T, first harness.Protocol) (g *harness.Gateway, asked *fa
 		}
 		dialed := remote.NewTransport(remote.Way{})
 		t.Cleanup(dialed.CloseIdleConnections)
-		adapter, err := remote.New(remote.Config{Protocol: protocols[f.protocol], BaseURL: u.URL, HTTP: dialed, FirstByte: plenty, Idle: plenty, Hold: plenty})
+		adapter, err := remote.New(remote.Config{Protocol: f.protocol.ID(), BaseURL: u.URL, HTTP: dialed, FirstByte: plenty, Idle: plenty, Hold: plenty})
 		if err != nil {
 			t.Fatal(err)
 		}
-		upstreams = append(upstreams, route.Target{Name: f.name, Upstream: adapter, Protocol: protocols[f.protocol], Model: "m", On: f.on})
+		upstreams = append(upstreams, route.Target{Name: f.name, Upstream: adapter, Protocol: f.protocol.ID(), Model: "m", On: f.on})
 	}
 	table.add("m", upstreams[0], upstreams[1:]...)
 	return harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream { return table }}), asked

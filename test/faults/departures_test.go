@@ -51,11 +51,11 @@ func TestClientsGoneUnderLoad(t *testing.T) {
 	transport := remote.NewTransport(remote.Way{})
 	t.Cleanup(transport.CloseIdleConnections)
 	for _, p := range harness.Texts() {
-		adapter, err := remote.New(remote.Config{Protocol: protocols[p], BaseURL: open.server.URL + "/" + string(p) + "/v1", HTTP: transport})
+		adapter, err := remote.New(remote.Config{Protocol: p.ID(), BaseURL: open.server.URL + "/" + string(p) + "/v1", HTTP: transport})
 		if err != nil {
 			t.Fatal(err)
 		}
-		table.add(string(p), route.Target{Name: string(p), Upstream: adapter, Protocol: protocols[p], Guard: route.NewGuard(route.Limits{})})
+		table.add(string(p), route.Target{Name: string(p), Upstream: adapter, Protocol: p.ID(), Guard: route.NewGuard(route.Limits{})})
 	}
 	l := &leavers{url: g.URL, open: open}
 	l.leave(t, 0) // what is made once is made

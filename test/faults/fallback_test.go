@@ -35,7 +35,7 @@ func newRelief(t *testing.T, f faulty.Fault, m faulty.Moment, first, second harn
 	well := fake.New(t)
 	target := func(p harness.Protocol, url string, dialed *http.Transport) route.Target {
 		t.Cleanup(dialed.CloseIdleConnections)
-		config := remote.Config{Protocol: protocols[p], BaseURL: url, HTTP: dialed, FirstByte: plenty, Idle: plenty, Hold: hold}
+		config := remote.Config{Protocol: p.ID(), BaseURL: url, HTTP: dialed, FirstByte: plenty, Idle: plenty, Hold: hold}
 		if f == faulty.Stall || f == faulty.ConnectStall {
 			config.FirstByte, config.Idle = silenceLimit/3, silenceLimit/3
 		}

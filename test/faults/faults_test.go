@@ -13,7 +13,6 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/core/upstream/remote"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/harness"
 	"github.com/genway/genway/test/faults/faulty"
 	"github.com/genway/genway/test/strict"
@@ -150,7 +149,7 @@ func (c cell) run(table *routes, model, url string, client *http.Client) error {
 	transport.DialContext = u.Dial
 	transport.TLSClientConfig = u.ClientTLS()
 	defer transport.CloseIdleConnections()
-	config := remote.Config{Protocol: protocols[c.upstream], BaseURL: u.URL, HTTP: transport,
+	config := remote.Config{Protocol: c.upstream.ID(), BaseURL: u.URL, HTTP: transport,
 		FirstByte: plenty, Idle: plenty, Hold: plenty, Grace: 100 * time.Millisecond}
 	if c.bedrock {
 		config.Place, _ = provider.Find("bedrock").Endpoint("messages", "invoke")
@@ -193,13 +192,4 @@ func send(ctx context.Context, client *http.Client, url string, call harness.Cal
 	}
 	req.Header = call.Header
 	return client.Do(req)
-}
-
-var protocols = map[harness.Protocol]genwayv1.Protocol{
-	harness.Chat:            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
-	harness.Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
-	harness.Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
-	harness.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	harness.Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
-	harness.Images:          genwayv1.Protocol_PROTOCOL_IMAGES,
 }

@@ -82,7 +82,7 @@ func New(t *testing.T, config Config) *Gateway {
 	g := &Gateway{t: t, dial: memory.dialer(), Chat: start(Chat), Responses: start(Responses), Messages: start(Messages), GenerateContent: start(GenerateContent), Interactions: start(Interactions), Images: start(Images)}
 	routes := byPrefix{}
 	for _, p := range append(Texts(), Images) {
-		adapter := remote.Config{Protocol: wireNames[p], BaseURL: g.Upstream(p).URL, APIKey: "upstream-key-of-" + string(p)}
+		adapter := remote.Config{Protocol: p.ID(), BaseURL: g.Upstream(p).URL, APIKey: "upstream-key-of-" + string(p)}
 		if config.Remote != nil {
 			config.Remote(&adapter)
 		}

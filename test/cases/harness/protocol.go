@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Protocol is what a caller or an upstream speaks. Its text is the prefix of the
@@ -27,14 +28,8 @@ func Texts() []Protocol {
 	return []Protocol{Chat, Responses, Messages, GenerateContent, Interactions}
 }
 
-var wireNames = map[Protocol]genwayv1.Protocol{
-	Chat:            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
-	Responses:       genwayv1.Protocol_PROTOCOL_RESPONSES,
-	Messages:        genwayv1.Protocol_PROTOCOL_MESSAGES,
-	GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	Interactions:    genwayv1.Protocol_PROTOCOL_INTERACTIONS,
-	Images:          genwayv1.Protocol_PROTOCOL_IMAGES,
-}
+// ID is the contract's value of the protocol, whose kind is its text.
+func (p Protocol) ID() genwayv1.Protocol { return protocol.ByKind(string(p)).ID }
 
 // Hello is the smallest body of a text protocol: one user turn that says "hi".
 func (p Protocol) Hello() string {
