@@ -44,7 +44,7 @@ async function run() {
     model: "sandbox-text", messages: [user("What is the weather in Paris?")],
     tools: [{ kind: { case: "function", value: { name: "get_weather", parametersJson } } }],
   }), "toolCall").value;
-  console.log(`tool: ${call.name}(${call.argumentsJson})`);
+  console.log(`tool: ${call.name}(${call.arguments.value})`);
 
   const drawn = await client.generateImage({ model: "sandbox-image", prompt: "A red square", size: "64x64" });
   const source = drawn.images[0]?.source;
