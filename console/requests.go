@@ -25,13 +25,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// column is a column of a list of requests. Class styles its cells: n is of figures, wide is left out where there is little room.
+// column is a column of a list of requests. Class styles its cells: n is of figures, wide is left out where there is little room,
+// and more on narrow screens alone.
 type column struct{ Title, Class string }
 
 // requestColumns are the columns of a list of requests.
 var requestColumns = []column{
-	{"Time", ""}, {"Outcome", ""}, {"Protocol", ""}, {"Model", ""}, {"Upstream", ""}, {"Owner", ""}, {"Tries", "n wide"}, {"First event", "n"}, {"Took", "n"},
-	{"In", "n"}, {"Cached", "n wide"}, {"Out", "n"}, {"Thinking", "n wide"}, {"Cost", "n"}, {"Lost", ""}, {"Key", ""},
+	{"Time", ""}, {"Outcome", ""}, {"Protocol", "more"}, {"Model", ""}, {"Upstream", "more"}, {"Owner", ""}, {"Tries", "n wide"}, {"First event", "n more"}, {"Took", "n"},
+	{"In", "n more"}, {"Cached", "n wide"}, {"Out", "n more"}, {"Thinking", "n wide"}, {"Cost", "n"}, {"Lost", "more"}, {"Key", "more"},
 }
 
 // Cell returns what a row has in the column of that title.
