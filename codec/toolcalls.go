@@ -65,6 +65,12 @@ func WithoutArguments(p *genwayv1.Part) bool {
 	return call != nil && !IsCustom(call) && AreNone(call.GetArgumentsJson())
 }
 
+// IsBroken reports whether the arguments of a call are not one JSON object, so that protocols of objects have no place for
+// them. It is false for nil, for custom tools and without arguments.
+func IsBroken(call *genwayv1.ToolCall) bool {
+	return call != nil && !IsCustom(call) && !AreNone(call.GetArgumentsJson()) && !AreObject(call.GetArgumentsJson())
+}
+
 // BrokenOff reports whether arguments are an incomplete JSON object or array. Arguments that are invalid
 // JSON for another reason are not broken off.
 func BrokenOff(arguments string) bool {

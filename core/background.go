@@ -341,7 +341,7 @@ func bodyOf(id string, body []byte) *genwayv1.WireMessage {
 func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*conversation, error) {
 	own := codec.Shared(req)
 	own.Model, own.Wire = strings.Clone(req.GetModel()), codec.Shared(req.GetWire())
-	own.Wire.Extension = nil // its events are nobody's batches
+	own.Wire.Extension = nil // no edge gets its events in batches
 	asked, err := rewritten(own, append([]byte(nil), req.GetWire().GetJson()...))
 	if err != nil {
 		return nil, err

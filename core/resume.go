@@ -24,16 +24,16 @@ import (
 )
 
 // The events of a response in the background that is streamed are those of its caller's protocol, as frames. They are numbered
-// from 0, and stored in pieces while the response is made. Whoever follows it reads the pieces, and at the core that runs it
+// from 0, and stored in pieces while the response is made. A follower reads the pieces, and at the core that runs it
 // the events of the next one as they come. The last event is made of the response itself, which is stored as any other.
 
 const (
 	// pieceBytes is how many bytes of events are stored as one piece, and pieceWait how long the first of them waits for others at
-	// the beginning: with the pieces the wait grows to maxPieceWait, so that an hour has some 900.
+	// the beginning: with the pieces the wait grows to maxPieceWait, so that an hour has some 1,000.
 	pieceBytes              = 64 << 10
 	pieceWait, maxPieceWait = 250 * time.Millisecond, 4 * time.Second
-	// maxEventBytes bounds what is stored of the events of one response, in bytes as they are stored. Those beyond it are for who
-	// follows at that time; all others get the end.
+	// maxEventBytes bounds what is stored of the events of one response, in bytes as they are stored. Those beyond it reach
+	// the followers of that time; all others get the end.
 	maxEventBytes = 8 << 20
 	// A core looks for the events of a response that another one runs this often, and less often while there are none.
 	followPoll, maxFollowPoll = 250 * time.Millisecond, 2 * time.Second
@@ -107,11 +107,12 @@ func (f *feed) store() {
 // cut stores the events so far as a piece. Those that follow are of the next.
 func (f *feed) cut(last bool) {
 	f.timer.Stop()
-	if data := encodePiece(f.first, f.events, last); !f.lost {
+	if !f.lost {
+		data := encodePiece(f.first, f.events, last)
 		f.stored += len(data)
 		f.lost = f.stored > maxEventBytes || !f.keeper.KeepEvents(f.id, f.piece, data)
 	}
-	if !last { // whoever follows gets the end from here
+	if !last { // followers get the end from here
 		f.piece, f.first, f.events, f.size = f.piece+1, f.first+int64(len(f.events)), nil, 0
 	}
 }

@@ -257,7 +257,7 @@ func (k *keeper) unary(resp *genwayv1.GenerateTextResponse) {
 	}
 }
 
-// lose notes what an answer in the background loses: nobody is told of it now.
+// lose notes what an answer in the background loses, for those who fetch it.
 func (k *keeper) lose(losses []*genwayv1.Loss) {
 	if k.background == nil {
 		return

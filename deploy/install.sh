@@ -54,7 +54,6 @@ archive=genway_${version}_${os}_${arch}.tar.gz
 for file in "$archive" checksums.txt checksums.txt.sigstore.json; do
 	curl -fsSL -o "$work/$file" "$releases/download/v$version/$file" || fail "cannot download $releases/download/v$version/$file"
 done
-cd "$work"
 
 if [ "${GENWAY_VERIFY:-}" = checksum ]; then
 	echo "install.sh: the signature is not verified (GENWAY_VERIFY=checksum)" >&2
@@ -66,21 +65,21 @@ else
 		set -- --certificate-oidc-issuer https://token.actions.githubusercontent.com \
 			--certificate-identity "https://github.com/genway/genway/.github/workflows/release.yaml@refs/tags/v$version"
 	fi
-	cosign verify-blob checksums.txt --bundle checksums.txt.sigstore.json "$@" || fail "the signature of the checksums is not valid"
+	cosign verify-blob "$work/checksums.txt" --bundle "$work/checksums.txt.sigstore.json" "$@" || fail "the signature of the checksums is not valid"
 fi
-grep -E "^[0-9a-f]{64}  $archive\$" checksums.txt >sum || fail "checksums.txt has no sum of $archive"
+grep -E "^[0-9a-f]{64}  $archive\$" "$work/checksums.txt" >"$work/sum" || fail "checksums.txt has no sum of $archive"
 if command -v sha256sum >/dev/null 2>&1; then
-	sha256sum -c sum >/dev/null || fail "$archive has another sum than the release"
+	(cd "$work" && sha256sum -c sum >/dev/null) || fail "$archive has another sum than the release"
 else
-	shasum -a 256 -c sum >/dev/null || fail "$archive has another sum than the release"
+	(cd "$work" && shasum -a 256 -c sum >/dev/null) || fail "$archive has another sum than the release"
 fi
 
-mkdir out
-tar -xzf "$archive" -C out
+mkdir "$work/out"
+tar -xzf "$work/$archive" -C "$work/out"
 mkdir -p "$target"
 for program in genway genway-core genway-edge genway-conformance; do
 	# A program that runs keeps its file: the new one takes its name.
-	cp "out/$program" "$target/.$program.new"
+	cp "$work/out/$program" "$target/.$program.new"
 	chmod 755 "$target/.$program.new"
 	mv -f "$target/.$program.new" "$target/$program"
 done

@@ -10,7 +10,7 @@ import (
 func Broken(resp *genwayv1.GenerateTextResponse) bool {
 	for _, c := range resp.GetCandidates() {
 		for _, p := range c.GetParts() {
-			if call := p.GetToolCall(); call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson()) {
+			if codec.IsBroken(p.GetToolCall()) {
 				return true
 			}
 		}

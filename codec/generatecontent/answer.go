@@ -249,7 +249,7 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 	var tokens []*genwayv1.TokenLogprob
 	parts := make([]part, 0, len(c.Parts))
 	for i, p := range c.Parts {
-		if i == len(c.Parts)-1 && codec.Cut(c.StopReason) && (broken(p.GetToolCall()) || codec.WithoutArguments(p)) {
+		if i == len(c.Parts)-1 && codec.Cut(c.StopReason) && (codec.IsBroken(p.GetToolCall()) || codec.WithoutArguments(p)) {
 			losses.Add(member.Within(path, ".parts", i)+".tool_call", codec.CutCall)
 			break
 		}

@@ -358,11 +358,6 @@ func (e *writer) seal(s *genwayv1.Seal, path string) string {
 	return codec.SealText(s, protocol, true)
 }
 
-// broken reports whether the arguments of a call have no place in its args.
-func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
-}
-
 // functionCall writes a tool call. Arguments that are not one JSON object go as text into
 // a request, and fail an answer.
 func (e *writer) functionCall(call *genwayv1.ToolCall, path string, fields []*genwayv1.NativeField) (*functionCall, error) {

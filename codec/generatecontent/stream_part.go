@@ -185,7 +185,7 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 		} else {
 			codec.SetArguments(k.ToolCall, text)
 		}
-		if broken(k.ToolCall) {
+		if codec.IsBroken(k.ToolCall) {
 			c.broken = k.ToolCall
 			return nil, nil
 		}

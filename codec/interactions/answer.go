@@ -228,7 +228,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.List("steps")
 	for i, p := range candidate.GetParts() {
 		path := member.Within("candidates[0]", ".parts", i)
-		if i == len(candidate.Parts)-1 && codec.Cut(candidate.StopReason) && (broken(p.GetToolCall()) || codec.WithoutArguments(p)) {
+		if i == len(candidate.Parts)-1 && codec.Cut(candidate.StopReason) && (codec.IsBroken(p.GetToolCall()) || codec.WithoutArguments(p)) {
 			to.Losses.Add(path+".tool_call", codec.CutCall)
 			break
 		}
@@ -241,11 +241,6 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 }
 
 const oneAnswer = "the target protocol has one answer"
-
-// broken reports whether the arguments of a call have no place in its object.
-func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
-}
 
 // identified is a part whose call, if it is one, has an identifier: the protocol requires it.
 func identified(p *genwayv1.Part, answer string, index int) *genwayv1.Part {

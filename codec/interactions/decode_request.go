@@ -42,7 +42,7 @@ func (w *request) open() (*genwayv1.GenerateTextRequest, error) {
 	if req.NativeFields, err = natives(w.Extra, member.Place{}); err != nil {
 		return nil, err
 	}
-	if w.Background { // what asks an upstream for it is refused: Genway does it itself, as of responses
+	if w.Background { // Genway runs it itself; an upstream is never asked for it
 		f := native(memberBackground, []byte("true"))
 		f.Binding = true
 		req.NativeFields = append(req.NativeFields, f)

@@ -106,7 +106,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.List("content")
 	how := ending{reason: candidate.GetStopReason(), native: candidate.GetNativeStopReason()}
 	for i, p := range parts {
-		if i == len(parts)-1 && codec.Cut(how.reason) && (broken(p.GetToolCall()) || codec.WithoutArguments(p)) {
+		if i == len(parts)-1 && codec.Cut(how.reason) && (codec.IsBroken(p.GetToolCall()) || codec.WithoutArguments(p)) {
 			to.Losses.Add(member.Index("candidates[0].parts", i)+".tool_call", codec.CutCall)
 			break
 		}
@@ -129,11 +129,6 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.End()
 	tellLost(candidate.GetNativeFields(), "candidates[0]", to.Losses)
 	return w.Finish()
-}
-
-// broken reports whether the arguments of a call have no place in its input.
-func broken(call *genwayv1.ToolCall) bool {
-	return call != nil && !codec.IsCustom(call) && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
 }
 
 // opening writes the members an answer and message_start begin with.

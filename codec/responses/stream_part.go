@@ -210,7 +210,7 @@ func (d *streamDecoder) restOfSummary(index int, whole string) {
 // restOfCall returns what is left of the arguments or the input of a call.
 func (p *streamedPart) restOfCall(whole *genwayv1.ToolCall) (string, error) {
 	call := p.part.GetToolCall()
-	if call == nil || p.id != whole.Id || p.name != whole.Name || (!codec.IsCustom(call)) != (!codec.IsCustom(whole)) {
+	if call == nil || p.id != whole.Id || p.name != whole.Name || codec.IsCustom(call) != codec.IsCustom(whole) {
 		return "", p.contradicted()
 	}
 	if codec.IsCustom(whole) {

@@ -405,7 +405,7 @@ const maxMembers = 5000
 type memberWalk struct {
 	anchors map[string]ast.Node
 	members []Member
-	// onMasked gets the token of each value that is masked; nil for nobody.
+	// onMasked gets the token of each value that is masked; nil for none.
 	onMasked func(*token.Token)
 }
 

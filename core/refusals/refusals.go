@@ -65,7 +65,7 @@ func New(clock func() time.Time) *Log {
 	return &Log{clock: clock, since: clock(), taken: map[string]int{}}
 }
 
-// kinds are the failures that are kept. Of others the ledger has rows, or nobody but the caller can act on them.
+// kinds are the failures that are kept. Of others the ledger has rows, or only the caller can act on them.
 var kinds = []fault.Kind{fault.Unauthenticated, fault.PermissionDenied, fault.RateLimited, fault.QuotaExhausted}
 
 // Add takes a call that has failed. Calls that were admitted, that failed for another reason, or that were shed under an

@@ -13,12 +13,18 @@ try {
   process.exit(1);
 }
 const child = spawn(path, process.argv.slice(2), { stdio: "inherit" });
-// A terminal signals the program itself; what another process sends to this one is passed on.
+// A terminal sends SIGINT to the program as well, which a second one would end at once. All other signals are passed on.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
-  process.on(signal, () => child.kill(signal));
+  process.on(signal, () => {
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  });
 }
 child.on("error", (error) => {
   console.error(`genway: ${error.message}`);
   process.exit(1);
 });
-child.on("exit", (code, signal) => (signal ? process.kill(process.pid, signal) : process.exit(code)));
+child.on("exit", (code, signal) => {
+  if (!signal) process.exit(code);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});

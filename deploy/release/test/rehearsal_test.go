@@ -161,6 +161,10 @@ func installs(t *testing.T, dist, key string) {
 		}
 	}))
 	defer releases.Close()
+	script, err := filepath.Abs(filepath.Join(root, "deploy/install.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	with := "PATH=" + filepath.Join(dist, "bin") + ":" + os.Getenv("PATH")
 	for name, c := range map[string]struct {
 		env      []string
@@ -179,8 +183,9 @@ func installs(t *testing.T, dist, key string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tampered = c.tampered
-			target := filepath.Join(t.TempDir(), "bin")
-			out, err := attempted(t, "", append(c.env, "GENWAY_RELEASES="+releases.URL, "GENWAY_INSTALL_DIR="+target), "sh", "deploy/install.sh")
+			folder := t.TempDir()
+			target := filepath.Join(folder, "bin")
+			out, err := attempted(t, folder, append(c.env, "GENWAY_RELEASES="+releases.URL, "GENWAY_INSTALL_DIR=bin"), "sh", script)
 			if c.fails != "" {
 				if err == nil || !strings.Contains(out, c.fails) {
 					t.Errorf("%v: %s", err, out)
