@@ -34,7 +34,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 }
 
 // Cells say of which column they are, which narrow screens show in place of the head.
-for (const table of document.querySelectorAll(".scroll > table:not(.members, .lines)")) {
+for (const table of document.querySelectorAll(".scroll > table:not(.lines)")) {
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent);
   if (!heads.length) continue;
   table.classList.add("stacked");
