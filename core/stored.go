@@ -341,7 +341,11 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 		}
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
 			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
-			return fault.New(fault.NotFound, stored.ReasonNotFound, "Response with id '%s' not found.", keys.RedactIn(shown))
+			noun := "Response"
+			if c := protocol.Of(record.Caller.Protocol).Stores(); c != nil {
+				noun = c.Stored().Noun
+			}
+			return fault.New(fault.NotFound, stored.ReasonNotFound, "%s with id '%s' not found.", noun, keys.RedactIn(shown))
 		}
 		if _, ours := errors.AsType[*fault.Error](err); err != nil && !ours {
 			return unavailable(ctx, err)

@@ -21,7 +21,7 @@ const (
 )
 
 var form = stored.Form{
-	Protocol: protocol, Prefix: "v1_gw", Previous: memberPrevious, Output: "steps", Elements: inputSteps,
+	Protocol: protocol, Noun: "Interaction", Prefix: "v1_gw", Previous: memberPrevious, Output: "steps", Elements: inputSteps,
 	Queued: inProgress, InProgress: inProgress, Failed: failed, Cancelled: cancelled,
 	Failure: func(err *fault.Error) member.Member {
 		w := member.NewWriter(256)

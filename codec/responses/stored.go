@@ -13,7 +13,7 @@ import (
 const syntheticResponse = prefixResponse + syntheticMark
 
 var form = stored.Form{
-	Protocol: protocol, Prefix: syntheticResponse, Previous: memberPrevious, Output: "output", Elements: inputItems,
+	Protocol: protocol, Noun: "Response", Prefix: syntheticResponse, Previous: memberPrevious, Output: "output", Elements: inputItems,
 	Queued: statusQueued, InProgress: statusInProgress, Failed: statusFailed, Cancelled: statusCancelled,
 	Failure:          func(err *fault.Error) member.Member { return member.Member{Name: "error", Value: failedError(err)} },
 	PreviousNotFound: previousNotFound, Items: itemsOf,

@@ -41,6 +41,8 @@ type Recorder interface {
 // Form is how the bodies of a protocol say what is true of stored answers. Bodies are JSON objects.
 type Form struct {
 	Protocol genwayv1.Protocol
+	// Noun is what errors call an answer.
+	Noun string
 	// Prefix begins the identifier of an answer that Genway stores. 32 hexadecimal digits follow it.
 	Prefix string
 	// Previous is the member of a request by which it continues an answer, and Output the member of an answer with a list

@@ -113,7 +113,7 @@ func TestInteractionsErrors(t *testing.T) {
 		}
 	}
 	_, err := client(t, "", genai.HTTPOptions{}).Interactions.Get(t.Context(), operations.GetInteractionByIDRequest{ID: "v1_x"})
-	if err == nil || !strings.Contains(err.Error(), "is not offered") {
+	if err == nil || !strings.Contains(err.Error(), "Interaction with id 'v1_x' not found.") {
 		t.Errorf("a stored interaction: %v", err)
 	}
 }
