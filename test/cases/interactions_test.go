@@ -134,13 +134,22 @@ func TestInteractionsInTheBackground(t *testing.T) {
 			}
 		}
 	}
+	// begin asks again while those that have ended have not given back their places.
+	begin := func(upstream harness.Protocol, streamed bool) (a harness.Answer) {
+		w := way{Gateway: g, caller: harness.Interactions, upstream: upstream, streamed: streamed}
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			if a = w.ask(`{"background":true,"input":"the question"}`); a.Status != http.StatusTooManyRequests || time.Now().After(deadline) {
+				return a
+			}
+		}
+	}
 	for _, upstream := range harness.Texts() {
 		t.Run(string(upstream), func(t *testing.T) {
 			hold := make(chan struct{})
 			slow := answers.Text("The answer.").Answer(upstream, false)
 			slow.Hold = hold
 			g.Upstream(upstream).Answer(slow)
-			begun := g.Post(harness.Interactions, string(upstream)+"/m", `{"background":true,"input":"the question"}`)
+			begun := begin(upstream, false)
 			id := storedInteraction(t, begun, false)
 			if status := begun.JSON().At("status").Text(); status != "in_progress" {
 				t.Errorf("it is %s", status)
@@ -156,7 +165,7 @@ func TestInteractionsInTheBackground(t *testing.T) {
 			never.Hold = make(chan struct{})
 			g.Upstream(upstream).Answer(never)
 			asked := len(g.Upstream(upstream).Requests())
-			id = storedInteraction(t, g.Post(harness.Interactions, string(upstream)+"/m", `{"background":true,"input":"the question"}`), false)
+			id = storedInteraction(t, begin(upstream, false), false)
 			for deadline := time.Now().Add(20 * time.Second); len(g.Upstream(upstream).Requests()) == asked && time.Now().Before(deadline); {
 				runtime.Gosched()
 			}
@@ -167,14 +176,14 @@ func TestInteractionsInTheBackground(t *testing.T) {
 
 			// Failed.
 			g.Upstream(upstream).Answer(fake.Refusal(400, refusals[upstream]))
-			id = storedInteraction(t, g.Post(harness.Interactions, string(upstream)+"/m", `{"background":true,"input":"the question"}`), false)
+			id = storedInteraction(t, begin(upstream, false), false)
 			if a := until(t, id, "failed"); a.JSON().At("errors[0].message").Text() != "not today" {
 				t.Errorf("%s", a.Body)
 			}
 
 			// Streamed: what one has seen, the next goes on from.
 			g.Upstream(upstream).Answer(answers.Text("The answer.").Answer(upstream, true))
-			frames := g.Stream(harness.Interactions, string(upstream)+"/m", `{"background":true,"input":"the question"}`).Frames()
+			frames := begin(upstream, true).Frames()
 			id = frames[0].JSON().At("interaction.id").Text()
 			last := frames[len(frames)-2].JSON()
 			if frames[len(frames)-1].Data != "[DONE]" || last.At("interaction.status").Text() != "completed" || last.At("interaction.usage.total_output_tokens").Int() != 7 {
