@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/protocol"
@@ -543,6 +544,11 @@ func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelRespon
 		id := items.ResponseID{KeyID: keyID, ID: req.GetId()}
 		now, err := s.current(ctx, id)
 		if err != nil {
+			body, err := s.elsewhere(ctx, id, err, upstream.Stored{Method: "POST", Verb: "/cancel"})
+			if err == nil {
+				one := shownElsewhere(ctx, id.ID, body)
+				resp = &genwayv1.CancelResponseResponse{Response: one.Response, Status: one.Status}
+			}
 			return err
 		}
 		if !now.background {

@@ -221,7 +221,13 @@ func (s *Service) StreamResponse(req *genwayv1.StreamResponseRequest, stream grp
 		defer leave()
 		f := &follower{service: s, id: items.ResponseID{KeyID: keyID, ID: req.GetId()}, next: after + 1, send: stream.Send}
 		f.begin = codec.Event(&genwayv1.TextStarted{Id: f.id.ID, Stored: true})
-		return f.follow(ctx, s.runs.feed(f.id))
+		err = f.follow(ctx, s.runs.feed(f.id))
+		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
+			if _, known, _ := s.config.Items.Made(ctx, keyID, f.id.ID); known {
+				return fault.Invalid("stream", "stream: must be false; the upstream that made the response stores it, and its events cannot be followed through this server")
+			}
+		}
+		return err
 	})
 }
 

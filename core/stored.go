@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -230,7 +231,7 @@ func answerTo(asked *deferred.Request) codec.Answer {
 
 // made notes that the upstream has stored its own answer, by which it may be continued.
 func (k *keeper) made(id string) {
-	if k != nil && id != "" && !k.req.Head().GetCompact() {
+	if k != nil && strings.Trim(id, ".") != "" && !k.req.Head().GetCompact() {
 		k.service.config.Items.KeepMade(k.held.entry, k.held.record.Caller.KeyID, id, k.held.record.Account)
 	}
 }
@@ -335,10 +336,7 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 		if s.config.Items == nil {
 			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store responses; send the conversation to POST /v1/responses")
 		}
-		err := error(&items.NotFoundError{ID: id})
-		if protocol.Stored(id) != nil {
-			err = do(ctx, record.Caller.KeyID)
-		}
+		err := do(ctx, record.Caller.KeyID)
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
 			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
 			noun := "Response"
@@ -354,11 +352,52 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 	})
 }
 
-// GetResponse returns a response that is stored for the caller's key.
+// elsewhere asks the upstream that has stored a response of the key, if the error says that Genway has not, and returns what that
+// says.
+func (s *Service) elsewhere(ctx context.Context, id items.ResponseID, missing error, about upstream.Stored) ([]byte, error) {
+	if _, unknown := errors.AsType[*items.NotFoundError](missing); !unknown {
+		return nil, missing
+	}
+	account, known, err := s.config.Items.Made(ctx, id.KeyID, id.ID)
+	if err != nil || !known {
+		return nil, cmp.Or(err, missing)
+	}
+	router, ok := s.config.Upstream.(interface {
+		Stored(ctx context.Context, account string, about upstream.Stored) ([]byte, bool, error)
+	})
+	if !ok {
+		return nil, missing
+	}
+	about.ID, about.Protocol = id.ID, call.Of(ctx).Caller.Protocol
+	body, known, err := router.Stored(ctx, account, about)
+	if err == nil && !known {
+		return nil, missing
+	}
+	return body, err
+}
+
+// shownElsewhere is a response that the upstream of the caller's protocol has stored.
+func shownElsewhere(ctx context.Context, id string, body []byte) *genwayv1.GetResponseResponse {
+	wire := &genwayv1.WireMessage{Protocol: call.Of(ctx).Caller.Protocol, Json: body}
+	c := storing(wire)
+	answer, err := c.DecodeResponse(body)
+	if err != nil {
+		answer = &genwayv1.GenerateTextResponse{Id: id}
+	}
+	answer.Stored, answer.Wire = true, wire
+	return &genwayv1.GetResponseResponse{Response: answer, Status: c.Stored().Status(body)}
+}
+
+// GetResponse returns a response that is stored for the caller's key, here or at the upstream that made it.
 func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequest) (resp *genwayv1.GetResponseResponse, err error) {
 	err = s.stored(ctx, "GetResponse", req.GetId(), func(ctx context.Context, keyID string) error {
-		now, err := s.current(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()})
+		id := items.ResponseID{KeyID: keyID, ID: req.GetId()}
+		now, err := s.current(ctx, id)
 		if err != nil {
+			body, err := s.elsewhere(ctx, id, err, upstream.Stored{Method: "GET"})
+			if err == nil {
+				resp = shownElsewhere(ctx, req.GetId(), body)
+			}
 			return err
 		}
 		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), now.body), Status: now.status}
@@ -380,10 +419,13 @@ func lossesOf(lost []string) (losses []*genwayv1.Loss) {
 func (s *Service) DeleteResponse(ctx context.Context, req *genwayv1.DeleteResponseRequest) (resp *genwayv1.DeleteResponseResponse, err error) {
 	err = s.stored(ctx, "DeleteResponse", req.GetId(), func(ctx context.Context, keyID string) error {
 		resp = &genwayv1.DeleteResponseResponse{Id: req.GetId()}
-		err := s.config.Items.DeleteResponse(ctx, keyID, req.GetId())
+		id := items.ResponseID{KeyID: keyID, ID: req.GetId()}
+		err := s.config.Items.DeleteResponse(ctx, keyID, id.ID)
 		if err == nil {
-			s.runs.cancel(items.ResponseID{KeyID: keyID, ID: req.GetId()})
+			s.runs.cancel(id)
+			return nil
 		}
+		_, err = s.elsewhere(ctx, id, err, upstream.Stored{Method: "DELETE"})
 		return err
 	})
 	if err != nil {
@@ -404,6 +446,18 @@ func (s *Service) ListInputItems(ctx context.Context, req *genwayv1.ListInputIte
 		turn, err := s.config.Items.Turn(ctx, keyID, req.GetId())
 		if err == nil {
 			resp, err = inputPage(responses.InputItems(turn, req.GetId()), req)
+			return err
+		}
+		query := map[string]string{"limit": strconv.Itoa(int(cmp.Or(req.GetPageSize(), defaultInputPage))), "order": "desc"}
+		if req.GetOldestFirst() {
+			query["order"] = "asc"
+		}
+		if token := req.GetPageToken(); token != "" {
+			query["after"] = token
+		}
+		body, err := s.elsewhere(ctx, items.ResponseID{KeyID: keyID, ID: req.GetId()}, err, upstream.Stored{Method: "GET", Verb: "/input_items", Query: query})
+		if err == nil {
+			resp = responses.InputPage(body)
 		}
 		return err
 	})

@@ -94,6 +94,18 @@ func inputID(kind, response string, index int) string {
 	return syntheticID(prefix, response+"/input", 0, index)
 }
 
+// InputPage reads a page of the items of an input, as an upstream lists them.
+func InputPage(body []byte) *genwayv1.ListInputItemsResponse {
+	page := &genwayv1.ListInputItemsResponse{}
+	for _, raw := range member.Elements(member.Value(body, "data")) {
+		page.Items = append(page.Items, &genwayv1.OpaquePart{Protocol: protocol, Type: unquote(member.Value(raw, "type")), Json: raw})
+	}
+	if jsontext.Value(member.Value(body, "has_more")).Kind() == 't' {
+		page.NextPageToken = unquote(member.Value(body, "last_id"))
+	}
+	return page
+}
+
 // ItemID returns the identifier of an item that InputItems has returned.
 func ItemID(item *genwayv1.OpaquePart) string { return unquote(member.Value(item.GetJson(), "id")) }
 

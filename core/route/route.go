@@ -147,6 +147,21 @@ func (r *Router) Close() error {
 	return nil
 }
 
+// Stored makes a call about an answer that the upstream of an account stores. known is false if there is none.
+func (r *Router) Stored(ctx context.Context, account string, about upstream.Stored) (body []byte, known bool, err error) {
+	for _, route := range r.table.Load().routes {
+		for _, t := range slices.Concat(route.Targets, route.Fallback) {
+			if u, ok := t.Upstream.(interface {
+				Stored(context.Context, upstream.Stored) ([]byte, error)
+			}); ok && t.Protocol == about.Protocol && t.account() == account {
+				body, err := u.Stored(ctx, about)
+				return body, true, err
+			}
+		}
+	}
+	return nil, false, nil
+}
+
 // find returns the first route that takes a request, and its place in the table; nil for none.
 func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	i := t.models.First(model, func(i int) bool {

@@ -306,6 +306,27 @@ func TestContinuedWhereItWasMade(t *testing.T) {
 	}
 }
 
+// Stored answers what it is asked.
+func (a *account) Stored(_ context.Context, about upstream.Stored) ([]byte, error) {
+	return []byte(a.name + " " + about.Method + " " + about.ID), nil
+}
+
+// What is asked about an answer goes to the upstream of the account that stores it, also one that is a fallback.
+func TestStoredWhereItWasMade(t *testing.T) {
+	of := func(name string) []route.Target {
+		return []route.Target{{Name: name, Upstream: &account{stub{name: name}}}}
+	}
+	r := route.New([]route.Route{{Model: "a", Targets: of("a")}, {Model: "b", Targets: of("b"), Fallback: of("c")}})
+	for _, made := range []string{"a", "b", "c"} {
+		if body, known, err := r.Stored(t.Context(), made, upstream.Stored{Method: "GET", ID: "x"}); string(body) != made+" GET x" || !known || err != nil {
+			t.Errorf("%s: %s %t %v", made, body, known, err)
+		}
+	}
+	if _, known, err := r.Stored(t.Context(), "d", upstream.Stored{}); known || err != nil {
+		t.Errorf("an upstream that there is not: %t, %v", known, err)
+	}
+}
+
 // A route has several accounts if two targets of one protocol do; a protocol whose seals every account reads has none.
 func TestSeveralAccounts(t *testing.T) {
 	of := func(protocol genwayv1.Protocol, name string) route.Target {

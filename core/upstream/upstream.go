@@ -58,6 +58,14 @@ type Candidate struct {
 	Cuts bool
 }
 
+// Stored is a call about an answer that an upstream stores: the caller's protocol, the HTTP method, the answer's identifier, what follows it in the path (/cancel),
+// and the query.
+type Stored struct {
+	Protocol         genwayv1.Protocol
+	Method, ID, Verb string
+	Query            map[string]string
+}
+
 // Send passes one event to the caller. The event is the receiver's to keep.
 type Send = func(*genwayv1.StreamGenerateTextResponse) error
 

@@ -29,7 +29,7 @@ func responsesCases() []Case {
 		{"C1", "without stored responses, one that runs in the background is refused by name at every upstream; what cancels one says that it is not offered, and so does what retrieves or deletes one where none is stored", background},
 		{"C2", "references to items of earlier answers resolve at every core that shares the store, for the key they were given to; the store has no text of them", references},
 		{"C3", "a conversation is compacted by upstreams of every protocol: a trigger is answered by one compaction item, which stands for the conversation later on", compaction},
-		{"C4", "a response that Genway stores is fetched as it was answered, streamed or not, at every core that shares the store, continued by previous_response_id, and deleted, by the key it was made for alone; to all others it is not found", stored},
+		{"C4", "a response that Genway stores is fetched as it was answered, streamed or not, at every core that shares the store, continued by previous_response_id, and deleted, by the key it was made for alone; to all others it is not found; so is one that an upstream stores, which is asked with the credential that made it", stored},
 		{"C6", "a response in the background is queued at once and fetched at every core that shares the store until it has ended, runs once, is settled whether anyone asks or not, and is cancelled, deleted or failed with its reason; a key has a bounded number of them; one that is streamed goes on when its caller leaves, and its events are followed from each number on at every core, the same each time", inBackground},
 	}
 }

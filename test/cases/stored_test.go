@@ -100,6 +100,34 @@ func storedByUpstream(t *testing.T, db *store.Store) {
 		if now := len(other.Upstream(harness.Responses).Requests()); now != asked {
 			t.Error("the upstream was asked for another key")
 		}
+		upstream := first.Upstream(harness.Responses)
+		call := func(method, path, answer string, status int, sees string) {
+			t.Helper()
+			upstream.Answer(fake.Refusal(status, answer))
+			a := about(first, method, path)
+			last := upstream.Last(t)
+			if seen := last.Method + " " + last.Path; seen != sees || len(last.Body) > 0 {
+				t.Errorf("the upstream sees %s %s, not %s", seen, last.Body, sees)
+			}
+			if method == http.MethodDelete {
+				answer = `{"id":"` + id + `","object":"response","deleted":true}`
+			}
+			if a.Status != status || string(a.Body) != answer {
+				t.Errorf("%s %s: %d %s", method, path, a.Status, a.Body)
+			}
+		}
+		at := "/v1/responses/" + id
+		call("GET", id, `{ "id":"`+id+`","status":"in_progress","output":[],"unknown":[1] }`, 200, "GET "+at)
+		call("GET", id+"/input_items?limit=7&after=a&order=asc", `{"object":"list","data":[{"id":"msg_1","type":"message","x":1}],"first_id":"msg_1","last_id":"msg_1","has_more":true}`, 200, "GET "+at+"/input_items?after=a&limit=7&order=asc")
+		call("POST", id+"/cancel", `{"error":{"message":"Cannot cancel.","type":"invalid_request_error","param":null,"code":null}}`, 400, "POST "+at+"/cancel")
+		call("DELETE", id, `{"id":"`+id+`","object":"response","deleted":true}`, 200, "DELETE "+at)
+		call("GET", id, `{"error":{"message":"Gone.","type":"invalid_request_error","param":null,"code":null}}`, 404, "GET "+at)
+		native(t, harness.Responses, about(first, http.MethodGet, id+"?stream=true"), 400)
+		missing(t, other, id)
+		native(t, harness.Responses, about(other, http.MethodPost, id+"/cancel"), 404)
+		if now := len(other.Upstream(harness.Responses).Requests()); now != asked {
+			t.Error("the upstream was asked for another key")
+		}
 		reply(first, "resp_unstored")
 		responseOf(t, w.ask(`{"store":false,"input":"q"}`), streamed)
 		notContinued(t, first, harness.Responses, "resp_unstored")
@@ -166,7 +194,7 @@ func storedWay(t *testing.T, db *store.Store, upstream harness.Protocol, streame
 		guess = id[:len(id)-1] + "1"
 	}
 	notContinued(t, second, harness.Responses, guess)
-	for _, id := range []string{guess, "resp_1", "resp_gw", strings.ToUpper(id)} {
+	for _, id := range []string{guess, "resp_none", "resp_gw", strings.ToUpper(id)} {
 		missing(t, second, id)
 	}
 	notContinued(t, other, upstream, id)

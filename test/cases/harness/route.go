@@ -127,3 +127,15 @@ func (n network) dialer() dialer {
 		return n[address].Dial(ctx, netip.MustParseAddr("127.0.0.1"))
 	}
 }
+
+// Stored asks the upstream of responses about an answer that it stores: there is one, so its account is not asked for.
+func (b byPrefix) Stored(ctx context.Context, _ string, about upstream.Stored) ([]byte, bool, error) {
+	u, known := b[string(Responses)].(interface {
+		Stored(ctx context.Context, about upstream.Stored) ([]byte, error)
+	})
+	if !known {
+		return nil, false, nil
+	}
+	body, err := u.Stored(ctx, about)
+	return body, true, err
+}
