@@ -82,16 +82,9 @@ func inputSteps(all jsontext.Value) []jsontext.Value {
 	return steps
 }
 
-// EncodeStored implements codec.Storer. A core that knows the contract alone sends no body.
+// EncodeStored implements codec.Storer.
 func (c Codec) EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error) {
-	if wire := resp.GetResponse().GetWire(); wire.GetProtocol() == protocol && len(wire.GetJson()) > 0 {
-		return wire.GetJson(), nil
-	}
-	body, err := c.EncodeResponse(resp.GetResponse(), codec.Answer{})
-	if err != nil {
-		return nil, err
-	}
-	return form.As(body, resp.GetStatus())
+	return form.Encode(resp, c)
 }
 
 // EncodeDeleted implements codec.Storer (SDK: Empty).

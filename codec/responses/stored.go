@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/stored"
@@ -109,16 +108,9 @@ func InputPage(body []byte) *genwayv1.ListInputItemsResponse {
 // ItemID returns the identifier of an item that InputItems has returned.
 func ItemID(item *genwayv1.OpaquePart) string { return unquote(member.Value(item.GetJson(), "id")) }
 
-// EncodeStored implements codec.Storer. A core that knows the contract alone sends no body.
+// EncodeStored implements codec.Storer.
 func (c Codec) EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error) {
-	if wire := resp.GetResponse().GetWire(); wire.GetProtocol() == protocol && len(wire.GetJson()) > 0 {
-		return wire.GetJson(), nil
-	}
-	body, err := c.EncodeResponse(resp.GetResponse(), codec.Answer{})
-	if err != nil {
-		return nil, err
-	}
-	return form.As(body, resp.GetStatus())
+	return form.Encode(resp, c)
 }
 
 // EncodeDeleted implements codec.Storer.

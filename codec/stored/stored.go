@@ -138,6 +138,19 @@ func (f *Form) As(body []byte, status genwayv1.ResponseStatus) ([]byte, error) {
 	return body, nil
 }
 
+// Encode returns the body of an answer that is stored: its own, or what the codec of the protocol makes of the contract's message,
+// of a core that knows the contract alone.
+func (f *Form) Encode(resp *genwayv1.GetResponseResponse, c codec.Codec) ([]byte, error) {
+	if wire := resp.GetResponse().GetWire(); wire.GetProtocol() == f.Protocol && len(wire.GetJson()) > 0 {
+		return wire.GetJson(), nil
+	}
+	body, err := c.EncodeResponse(resp.GetResponse(), codec.Answer{})
+	if err != nil {
+		return nil, err
+	}
+	return f.As(body, resp.GetStatus())
+}
+
 // AsFailed returns the body of an answer in progress as that of one that has failed.
 func (f *Form) AsFailed(body []byte, err *fault.Error) ([]byte, error) {
 	return member.Patch(body, statusOf(f.Failed), f.Failure(err))
