@@ -190,8 +190,8 @@ type keeper struct {
 	id string
 }
 
-// keeper returns the keeper of an answer: nil unless the caller speaks the responses protocol through an edge, and has not asked
-// that nothing be stored.
+// keeper returns the keeper of an answer: nil unless the caller speaks a protocol with stored answers through an edge, and has
+// not asked that nothing be stored.
 func (s *Service) keeper(held *admission, c *conversation) *keeper {
 	caller, req := held.record.Caller, c.req.Head()
 	if s.config.Items == nil || !caller.Edge || storing(req.GetWire()) == nil || req.Store != nil && !req.GetStore() {
@@ -229,7 +229,7 @@ func answerTo(asked *deferred.Request) codec.Answer {
 	return codec.Answer{Request: &codec.Request{GenerateTextRequest: message}}
 }
 
-// made notes that the upstream has stored its own answer, by which it may be continued.
+// made notes that the upstream has stored its own answer, by which it may be continued and fetched.
 func (k *keeper) made(id string) {
 	if k != nil && strings.Trim(id, ".") != "" && !k.req.Head().GetCompact() {
 		k.service.config.Items.KeepMade(k.held.entry, k.held.record.Caller.KeyID, id, k.held.record.Account)
@@ -334,7 +334,7 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 	ctx, record := begin(ctx, method, "")
 	return s.visit(ctx, method, func(*keys.Policy) error {
 		if s.config.Items == nil {
-			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store responses; send the conversation to POST /v1/responses")
+			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store answers; send the whole conversation with each request")
 		}
 		err := do(ctx, record.Caller.KeyID)
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
