@@ -133,10 +133,6 @@ const MaxInputPage = 100
 type Storer interface {
 	EncodeStored(resp *genwayv1.GetResponseResponse) ([]byte, error)
 	EncodeDeleted(resp *genwayv1.DeleteResponseResponse) ([]byte, error)
-	// Replay returns the events that the body of an answer which has ended adds up to: for one body always the same.
-	Replay(body []byte) ([]Frame, error)
-	// End returns the event of that number, which ends the stream of an answer with that body. The first event is 0.
-	End(body []byte, number int64) (Frame, error)
 }
 
 // InputLister is a codec whose protocol lists the input of answers that are stored.

@@ -92,7 +92,7 @@ func (Codec) EncodeDeleted(*genwayv1.DeleteResponseResponse) ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// Replay implements codec.Storer. An interaction that has failed or was cancelled has the events of its beginning and its end.
+// Replay implements stored.Codec. An interaction that has failed or was cancelled has the events of its beginning and its end.
 func (c Codec) Replay(body []byte) ([]codec.Frame, error) {
 	resp, err := c.DecodeResponse(body)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c Codec) Replay(body []byte) ([]codec.Frame, error) {
 	return append(frames, last), err
 }
 
-// End implements codec.Storer. An edge adds the sentinel.
+// End implements stored.Codec. An edge adds the sentinel.
 func (Codec) End(body []byte, number int64) (codec.Frame, error) {
 	body, err := member.Patch(body, member.Member{Name: form.Output}) // which the events before have
 	if err != nil {

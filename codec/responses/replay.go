@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Replay implements codec.Storer. A response without an answer has the events of its beginning and its end.
+// Replay implements stored.Codec. A response without an answer has the events of its beginning and its end.
 func (c Codec) Replay(body []byte) ([]codec.Frame, error) {
 	null := jsontext.Value("null")
 	begun, err := member.Patch(body, member.Member{Name: "status", Value: jsontext.Value(`"in_progress"`)}, member.Member{Name: "output", Value: jsontext.Value("[]")},
@@ -48,7 +48,7 @@ func (c Codec) Replay(body []byte) ([]codec.Frame, error) {
 	return frames, nil
 }
 
-// End implements codec.Storer. The vendor has no event for a response that was cancelled: it is not complete.
+// End implements stored.Codec. The vendor has no event for a response that was cancelled: it is not complete.
 func (Codec) End(body []byte, number int64) (codec.Frame, error) {
 	event := eventIncomplete
 	switch unquote(member.Value(body, "status")) {

@@ -26,6 +26,10 @@ type Codec interface {
 	Stored() *Form
 	// NewRecorder makes a recorder of one stream.
 	NewRecorder(to codec.Answer) Recorder
+	// Replay returns the events that the body of an answer which has ended adds up to: for one body always the same.
+	Replay(body []byte) ([]codec.Frame, error)
+	// End returns the event of that number, which ends the stream of an answer with that body. The first event is 0.
+	End(body []byte, number int64) (codec.Frame, error)
 }
 
 // Recorder makes of a streamed answer the body that its events have of it, as the codec's NewStreamEncoder writes them.

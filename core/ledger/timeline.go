@@ -78,7 +78,7 @@ func AppendTimeline(b []byte, t *Timeline, request *Request, result *Result) []b
 		b = appendNumber(append(b, ','), a.Calls)
 		b = appendNumber(append(b, ','), int64(a.Status))
 		if a.Message != "" {
-			b = appendText(append(b, ','), a.Message, "", MaxMessage)
+			b = appendText(append(b, ','), a.Message, "", maxMessage)
 		}
 	}
 	return b
@@ -186,10 +186,10 @@ func stage(begin, took string, from time.Duration) Stage {
 	return s
 }
 
-// maxAttemptText bounds a text of an attempt and MaxMessage its message, in bytes.
+// maxAttemptText bounds a text of an attempt and maxMessage its message, in bytes.
 const (
 	maxAttemptText = 128
-	MaxMessage     = 240
+	maxMessage     = 240
 )
 
 // appendText writes a text, or that the entry has it. The bytes that have a meaning are
