@@ -37,6 +37,13 @@ func storing(wire *genwayv1.WireMessage) stored.Codec {
 // formOf returns the form of a response that is stored, by its identifier.
 func formOf(id string) *stored.Form { return protocol.Stored(id).Stored() }
 
+// ofOther reports whether a response that may be stored is of another protocol than its caller's, which cannot say what it is. A
+// key may have the groups of both.
+func ofOther(caller genwayv1.Protocol, id string) bool {
+	c := protocol.Stored(id)
+	return c != nil && protocol.Of(caller).Stores() != nil && c.Stored().Protocol != caller
+}
+
 // Reasons of what cannot be done with a response.
 const (
 	ReasonResponsesNotStored   = "RESPONSES_NOT_STORED"
@@ -93,6 +100,9 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 	}
 	if err := permit(ctx, record.Caller, req.GetModel()); err != nil {
 		return "", nil, err
+	}
+	if ofOther(wire.GetProtocol(), id) {
+		return "", nil, form.PreviousNotFound(id)
 	}
 	latest, err := s.config.Items.Conversation(ctx, record.Caller.KeyID, id)
 	if missing, ok := errors.AsType[*items.NotFoundError](err); ok {
@@ -336,7 +346,10 @@ func (s *Service) stored(ctx context.Context, method, id string, do func(ctx con
 		if s.config.Items == nil {
 			return fault.New(fault.NotFound, ReasonResponsesNotStored, "this is not offered by this server: it does not store answers; send the whole conversation with each request")
 		}
-		err := do(ctx, record.Caller.KeyID)
+		var err error = &items.NotFoundError{ID: id}
+		if !ofOther(record.Caller.Protocol, id) {
+			err = do(ctx, record.Caller.KeyID)
+		}
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
 			shown := strings.ToValidUTF8(id[:min(len(id), maxShownID)], "\uFFFD")
 			noun := "Response"

@@ -50,7 +50,11 @@ func listPage(x *exchange, r *http.Request) error {
 // parameter for those after one (protocol.Protocol.ResumeQuery).
 // All other parameters are dropped: what an answer may include is what it had when it was made (include, include_obfuscation).
 func storedQuery(x *exchange, r *http.Request) error {
-	asked, after := r.URL.Query(), x.endpoint.protocol.ResumeQuery
+	after := x.endpoint.protocol.ResumeQuery
+	asked, err := wholeQuery(r)
+	if err != nil {
+		return err
+	}
 	for _, name := range []string{"stream", after} {
 		if len(asked[name]) > 1 {
 			return fault.Invalid(name, "%s: expected one value, got %d", name, len(asked[name]))
@@ -79,6 +83,15 @@ func storedQuery(x *exchange, r *http.Request) error {
 	return nil
 }
 
+// wholeQuery returns the parameters of a query. One that cannot be read is refused: a parameter would be missing.
+func wholeQuery(r *http.Request) (url.Values, error) {
+	asked, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "the query cannot be read: each parameter is NAME=VALUE, percent-encoded, with & between two of them")
+	}
+	return asked, nil
+}
+
 // noQuery drops the query of a request that takes none.
 func noQuery(_ *exchange, r *http.Request) error {
 	r.URL.RawQuery = ""
@@ -88,7 +101,11 @@ func noQuery(_ *exchange, r *http.Request) error {
 // inputPage rewrites the parameters of a list of input items (limit, after, order) to the fields of ListInputItemsRequest, and
 // drops all others. The list is paged only forwards.
 func inputPage(_ *exchange, r *http.Request) error {
-	asked, page := r.URL.Query(), url.Values{}
+	asked, err := wholeQuery(r)
+	if err != nil {
+		return err
+	}
+	page := url.Values{}
 	for _, name := range []string{"limit", "after", "order"} {
 		if len(asked[name]) > 1 {
 			return fault.Invalid(name, "%s: expected one value, got %d", name, len(asked[name]))

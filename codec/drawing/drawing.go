@@ -74,7 +74,7 @@ func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timest
 	if answered != model {
 		image.Model = answered
 	}
-	format := strings.TrimPrefix(media.GetMimeType(), "image/")
+	format, isImage := strings.CutPrefix(media.GetMimeType(), "image/")
 	switch {
 	case len(media.GetData()) > 0:
 		header := images.ReadHeader(media.GetData())
@@ -82,7 +82,7 @@ func Image(d codec.Drawer, p *genwayv1.Part, model, answered string, now *timest
 		switch {
 		case header.Format != "":
 			format = header.Format
-		case format == "", images.Recognized(format):
+		case !isImage, format == "", images.Recognized(format):
 			return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the bytes of the upstream's image are not of the type that it says")
 		}
 	case media.GetUrl() != "":

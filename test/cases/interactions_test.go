@@ -118,6 +118,58 @@ func TestInteractionsAreStored(t *testing.T) {
 	}
 }
 
+// A key of both groups finds what it has stored by its own protocol alone: the other has no words for what a conversation is made
+// of.
+func TestStoredAnswersAreOfOneProtocol(t *testing.T) {
+	g, _ := accounted(t, opened(t), nil)
+	const both = "chat,generatecontent"
+	type protocol struct {
+		caller, other   harness.Protocol
+		paths, previous string
+	}
+	made := map[harness.Protocol]string{}
+	protocols := []protocol{
+		{caller: harness.Responses, paths: "/v1/responses/", previous: "previous_response_id", other: harness.Interactions},
+		{caller: harness.Interactions, paths: "/v1beta/interactions/", previous: "previous_interaction_id", other: harness.Responses},
+	}
+	call := func(p protocol, method, path, body string) harness.Answer {
+		c := harness.CallOf(p.caller, "chat/m", body, false)
+		c.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + both}}
+		if p.caller == harness.Interactions {
+			c.Header = http.Header{"Content-Type": {"application/json"}, "X-Goog-Api-Key": {both}}
+		}
+		if c.Method = method; path != "" {
+			c.Path, c.Body = p.paths+path, ""
+		}
+		return g.Call(c)
+	}
+	for _, p := range protocols {
+		g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, false))
+		a := call(p, http.MethodPost, "", `{"input":"one"}`)
+		if a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		made[p.caller] = a.JSON().At("id").Text()
+		for deadline := time.Now().Add(20 * time.Second); call(p, http.MethodGet, made[p.caller], "").Status == http.StatusNotFound && time.Now().Before(deadline); {
+		} // it is written behind the answer
+	}
+	for _, p := range protocols {
+		id := made[p.other]
+		for _, c := range [][2]string{{http.MethodGet, id}, {http.MethodGet, id + "?stream=true"}, {http.MethodPost, id + "/cancel"}, {http.MethodDelete, id}} {
+			native(t, p.caller, call(p, c[0], c[1], ""), http.StatusNotFound)
+		}
+		a := call(p, http.MethodPost, "", `{"`+p.previous+`":"`+id+`","input":"two"}`)
+		if message := native(t, p.caller, a, a.Status); a.Status == http.StatusOK || !strings.Contains(message, id) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	}
+	for _, p := range protocols {
+		if a := call(p, http.MethodGet, made[p.caller], ""); a.Status != http.StatusOK {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	}
+}
+
 // An interaction in the background is asked for until it has ended, followed from any event on, and cancelled.
 func TestInteractionsInTheBackground(t *testing.T) {
 	db := opened(t)

@@ -304,11 +304,11 @@ func storedQuery(t *testing.T, db *store.Store) {
 	if list := about(g, http.MethodGet, id+"/input_items").JSON().At("data").List(); len(list) != 5 || list[2].At("id").Text() != "msg_own" || list[0].At("type").Text() != "function_call_output" {
 		t.Errorf("%v", list)
 	}
-	for _, query := range []string{"limit=0", "limit=-1", "limit=101", "limit=x", "limit=9223372036854775808", "limit=%2b1", "limit=1&limit=2", "order=asc&order=desc", "after=a&after=b", "order=up", "before=msg_own", "after=msg_unknown"} {
+	for _, query := range []string{"limit=0", "limit=-1", "limit=101", "limit=x", "limit=9223372036854775808", "limit=%2b1", "limit=1&limit=2", "order=asc&order=desc", "after=a&after=b", "order=up", "order=asc;limit=1", "limit=%zz", "before=msg_own", "after=msg_unknown"} {
 		native(t, harness.Responses, about(g, http.MethodGet, id+"/input_items?"+query), 400)
 	}
 	for _, query := range []string{"stream=1", "stream=TRUE", "stream=true&stream=true", "starting_after=3", "stream=false&starting_after=3", "stream=true&starting_after=-1", "stream=true&starting_after=x", "stream=true&starting_after=",
-		"stream=true&starting_after=1.0", "stream=true&starting_after=9223372036854775807", "stream=true&starting_after=9223372036854775808", "stream=true&starting_after=9007199254740993", "stream=true&starting_after=1&starting_after=2"} {
+		"stream=true&starting_after=1.0", "stream=true&starting_after=9223372036854775807", "stream=true&starting_after=9223372036854775808", "stream=true&starting_after=9007199254740993", "stream=true&starting_after=1&starting_after=2", "stream=true&starting_after=1;2", "stream=%zz", "stream=true;starting_after=1"} {
 		native(t, harness.Responses, about(g, http.MethodGet, id+"?"+query), 400)
 	}
 	native(t, harness.Responses, about(g, http.MethodPost, id+"/cancel"), 400)
