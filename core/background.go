@@ -300,7 +300,7 @@ func (s *Service) queueText(ctx context.Context, by *call.Record, req *genwayv1.
 	}
 	return &genwayv1.GenerateTextResponse{
 		Id: b.ID, Model: b.asked.Head().GetModel(), CreateTime: b.created, Stored: true,
-		Wire: bodyOf(b.ID, body),
+		Wire: &genwayv1.WireMessage{Protocol: formOf(b.ID).Protocol, Json: body},
 	}, nil
 }
 
@@ -331,11 +331,6 @@ func (s *Service) takesBackground(by *call.Record, req *genwayv1.GenerateTextReq
 		return f
 	}
 	return nil
-}
-
-// bodyOf is the body of a response for its callers.
-func bodyOf(id string, body []byte) *genwayv1.WireMessage {
-	return &genwayv1.WireMessage{Protocol: formOf(id).Protocol, Json: body}
 }
 
 // detached returns what a request continues, without the memory of the caller's call, which ends first.
@@ -565,19 +560,18 @@ func (s *Service) CancelResponse(ctx context.Context, req *genwayv1.CancelRespon
 			}
 			now = storedAs(id, body, nil)
 		}
-		resp = &genwayv1.CancelResponseResponse{Response: shown(id.ID, now.body), Status: now.status}
+		resp = &genwayv1.CancelResponseResponse{Response: shown(protocol.Stored(id.ID), id.ID, now.body), Status: now.status}
 		return nil
 	})
 	return resp, err
 }
 
-// shown is a stored response as the contract has it: without candidates unless it is complete.
-func shown(id string, body []byte) *genwayv1.GenerateTextResponse {
-	c := protocol.Stored(id)
+// shown is a stored response of a protocol as the contract has it: without candidates unless it is complete.
+func shown(c stored.Codec, id string, body []byte) *genwayv1.GenerateTextResponse {
 	answer, err := c.DecodeResponse(body)
 	if err != nil {
 		answer = &genwayv1.GenerateTextResponse{Id: id}
 	}
-	answer.Stored, answer.Wire = true, bodyOf(id, body)
+	answer.Stored, answer.Wire = true, &genwayv1.WireMessage{Protocol: c.Stored().Protocol, Json: body}
 	return answer
 }

@@ -391,14 +391,8 @@ func (s *Service) elsewhere(ctx context.Context, id items.ResponseID, missing er
 
 // shownElsewhere is a response that the upstream of the caller's protocol has stored.
 func shownElsewhere(ctx context.Context, id string, body []byte) *genwayv1.GetResponseResponse {
-	wire := &genwayv1.WireMessage{Protocol: call.Of(ctx).Caller.Protocol, Json: body}
-	c := storing(wire)
-	answer, err := c.DecodeResponse(body)
-	if err != nil {
-		answer = &genwayv1.GenerateTextResponse{Id: id}
-	}
-	answer.Stored, answer.Wire = true, wire
-	return &genwayv1.GetResponseResponse{Response: answer, Status: c.Stored().Status(body)}
+	c := protocol.Of(call.Of(ctx).Caller.Protocol).Stores()
+	return &genwayv1.GetResponseResponse{Response: shown(c, id, body), Status: c.Stored().Status(body)}
 }
 
 // GetResponse returns a response that is stored for the caller's key, here or at the upstream that made it.
@@ -413,7 +407,7 @@ func (s *Service) GetResponse(ctx context.Context, req *genwayv1.GetResponseRequ
 			}
 			return err
 		}
-		resp = &genwayv1.GetResponseResponse{Response: shown(req.GetId(), now.body), Status: now.status}
+		resp = &genwayv1.GetResponseResponse{Response: shown(protocol.Stored(req.GetId()), req.GetId(), now.body), Status: now.status}
 		resp.Response.Losses = append(resp.Response.Losses, lossesOf(now.lost)...)
 		return nil
 	})
