@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // maxQuote bounds a quote, in bytes.
@@ -20,14 +21,22 @@ var (
 	})
 )
 
-// Quote returns what may be kept of an upstream's error text: one line of valid UTF-8, at most 240 bytes, without
+// Quote returns what may be kept of an upstream's error text: one line of printable UTF-8, at most 240 bytes, without
 // what looks like a credential and without long quotations.
 func Quote(message string) string {
 	const read = 4 << 10 // of which the rest is not looked at
-	message = strings.Join(strings.Fields(strings.ToValidUTF8(message[:min(len(message), read)], "")), " ")
+	message = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(message[:min(len(message), read)], ""))), " ")
 	message = quotations().ReplaceAllString(secrets().ReplaceAllString(message, "[REDACTED]"), `"…"`)
 	if len(message) > maxQuote {
 		message = strings.ToValidUTF8(message[:maxQuote-len("…")], "") + "…"
 	}
 	return message
+}
+
+// printable drops what a terminal or a page obeys, and keeps spaces.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) || unicode.IsSpace(r) {
+		return r
+	}
+	return -1
 }
