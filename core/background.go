@@ -274,7 +274,7 @@ func (s *Service) background(ctx context.Context, by *call.Record, req *genwayv1
 		s.runs.end(one)
 		return nil, nil, err
 	}
-	b.conversation.background, b.record = b, by.Detached()
+	b.background, b.record = b, by.Detached()
 	go s.runBackground(lasting, b)
 	select {
 	case body := <-b.begun:

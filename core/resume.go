@@ -169,7 +169,7 @@ func encodePiece(first int64, events []*genwayv1.StreamGenerateTextResponse, las
 	if last {
 		data[0] = 1
 	}
-	data = binary.AppendUvarint(data, uint64(first)) //nolint:gosec // it counts
+	data = binary.AppendUvarint(data, uint64(first))
 	for _, ev := range events {
 		encoded, _ := proto.Marshal(ev) // a frame is JSON, of which no text is not UTF-8
 		data = protowire.AppendBytes(data, encoded)
@@ -194,7 +194,7 @@ func decodePiece(stored []byte) (*piece, error) {
 	if n <= 0 {
 		return nil, errPiece
 	}
-	p := &piece{first: int64(first), last: data[0] != 0} //nolint:gosec // what encodePiece wrote
+	p := &piece{first: int64(first), last: data[0] != 0}
 	for data = data[1+n:]; len(data) > 0; {
 		ev := &genwayv1.StreamGenerateTextResponse{}
 		if data, err = transport.NextEvent(data, ev); err != nil {
@@ -375,8 +375,8 @@ func (f *follower) pass(p *piece) error {
 // finish ends the stream of a response with that body. all means that all its other events were read.
 func (f *follower) finish(body []byte, all bool, losses []*genwayv1.Loss) error {
 	p := &piece{first: f.read}
-	switch {
-	case f.piece == 0: // none are stored
+	switch f.piece {
+	case 0: // none are stored
 		var err error
 		if p.events, err = replay(f.id.ID, body); err != nil {
 			return err

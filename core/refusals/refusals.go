@@ -18,8 +18,10 @@ import (
 
 // The bounds of the sample. A request without a known key counts as one of the key "".
 const (
-	// MaxKept bounds the requests that are kept, and MaxOfKey those of one key: the oldest go first.
-	MaxKept, MaxOfKey = 1000, 50
+	// MaxKept bounds the requests that are kept: the oldest go first.
+	MaxKept = 1000
+	// MaxOfKey bounds the requests of one key that are kept.
+	MaxOfKey = 50
 	// MaxPerMinute bounds the requests of one key that are taken within a minute.
 	MaxPerMinute = 10
 	// maxKeys bounds the keys that are counted within a minute; requests of more are omitted.
