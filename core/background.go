@@ -334,21 +334,21 @@ func (s *Service) takesBackground(by *call.Record, req *genwayv1.GenerateTextReq
 }
 
 // detached returns what a request continues, without the memory of the caller's call, which ends first.
-func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (*conversation, error) {
+func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.GenerateTextRequest) (conversation, error) {
 	own := codec.Shared(req)
 	own.Model, own.Wire = strings.Clone(req.GetModel()), codec.Shared(req.GetWire())
 	own.Wire.Extension = nil // no edge gets its events in batches
 	asked, err := rewritten(own, append([]byte(nil), req.GetWire().GetJson()...))
 	if err != nil {
-		return nil, err
+		return conversation{}, err
 	}
 	c, err := s.continued(ctx, by, asked.Head())
 	if err != nil {
-		return nil, err
+		return conversation{}, err
 	}
 	body, err := storing(req.GetWire()).Stored().Foreground(c.req.Head().GetWire().GetJson())
 	if err != nil {
-		return nil, err
+		return conversation{}, err
 	}
 	c.req, err = rewritten(c.req.Head(), body)
 	c.created = timestamppb.New(s.config.Clock())
@@ -358,7 +358,7 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 // backgroundCall is the call of a response in the background.
 type backgroundCall struct {
 	*run
-	*conversation
+	conversation
 
 	record *call.Record
 	// begun has the body of the response once it is admitted and stored, and ended what became of it.
@@ -462,6 +462,14 @@ func (b *backgroundCall) failure(ctx context.Context, err error) *fault.Error {
 	asked := b.asked.Head()
 	protocol.Of(b.record.Caller.Protocol).Names(asked.GetWire().GetJson(), asked).Fault(&f)
 	return &f
+}
+
+// resolved sets the request with the items that it refers to, also for what is stored of it in the background.
+func (c *conversation) resolved(req *deferred.Request) {
+	c.req = req
+	if c.background != nil {
+		c.background.req = req
+	}
 }
 
 // withoutWire returns a request as upstreams get it in the background: they translate it, so that its answer can be stored.

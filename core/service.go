@@ -118,12 +118,12 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	return resp, err
 }
 
-func (s *Service) generateText(ctx context.Context, held *admission, c *conversation) (*genwayv1.GenerateTextResponse, error) {
+func (s *Service) generateText(ctx context.Context, held *admission, c conversation) (*genwayv1.GenerateTextResponse, error) {
 	req, err := s.resolved(ctx, held.record.Caller, c.req)
 	if err != nil {
 		return nil, err
 	}
-	c.req = req
+	c.resolved(req)
 	if req, err = c.withoutWire(req); err != nil {
 		return nil, err
 	}

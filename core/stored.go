@@ -65,21 +65,21 @@ type conversation struct {
 
 // continued returns a request with the conversation that it continues, if Genway stores that. It is read before the request is
 // admitted, which is weighed with all of it. A request that the key may not make reads nothing.
-func (s *Service) continued(ctx context.Context, record *call.Record, req *genwayv1.GenerateTextRequest) (*conversation, error) {
+func (s *Service) continued(ctx context.Context, record *call.Record, req *genwayv1.GenerateTextRequest) (conversation, error) {
 	asked := deferred.New(req)
-	c := &conversation{asked: asked, req: asked}
+	c := conversation{asked: asked, req: asked}
 	id, latest, err := s.earlier(ctx, record, req.GetWire(), req)
 	if err != nil || len(latest) == 0 {
 		return c, err
 	}
 	body, earlier, err := storing(req.GetWire()).Stored().Continue(req.GetWire().GetJson(), latest)
 	if err != nil {
-		return nil, err
+		return conversation{}, err
 	}
 	c.earlier, c.before = earlier, latest[0].After(id)
 	if c.req, err = rewritten(req, body); err != nil {
 		if _, own := rewritten(req, req.GetWire().GetJson()); own != nil {
-			return nil, own // which has the caller's positions
+			return conversation{}, own // which has the caller's positions
 		}
 	}
 	return c, err
@@ -191,7 +191,7 @@ func unavailable(ctx context.Context, err error) error {
 
 // keeper keeps the answer to a request: as a response, or its items alone. The nil keeper keeps nothing.
 type keeper struct {
-	*conversation
+	conversation
 
 	service  *Service
 	held     *admission
@@ -202,7 +202,7 @@ type keeper struct {
 
 // keeper returns the keeper of an answer: nil unless the caller speaks a protocol with stored answers through an edge, and has
 // not asked that nothing be stored.
-func (s *Service) keeper(held *admission, c *conversation) *keeper {
+func (s *Service) keeper(held *admission, c conversation) *keeper {
 	caller, req := held.record.Caller, c.req.Head()
 	if s.config.Items == nil || !caller.Edge || storing(req.GetWire()) == nil || req.Store != nil && !req.GetStore() {
 		return nil

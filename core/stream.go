@@ -43,13 +43,13 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	return err
 }
 
-func (s *Service) streamText(ctx context.Context, held *admission, c *conversation, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+func (s *Service) streamText(ctx context.Context, held *admission, c conversation, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	out := newGatherer(c.asked.Head(), held.record, stream)
 	req, err := s.resolved(ctx, held.record.Caller, c.req)
 	if err != nil {
 		return err
 	}
-	c.req = req
+	c.resolved(req)
 	if req, err = c.withoutWire(req); err != nil {
 		return err
 	}
