@@ -41,7 +41,7 @@ func (row requestRow) Cell(title string) string {
 }
 
 // requestRow is a request as lists show it, live ones too.
-type requestRow struct {
+type requestRow struct { //nolint:recvcheck // templates call Cell of a copy, fill sets the fields
 	ID      string   `json:"id"`
 	Outcome string   `json:"outcome"`
 	Cells   []string `json:"cells"` // of requestColumns

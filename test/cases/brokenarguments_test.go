@@ -118,9 +118,10 @@ func brokenHistory(t *testing.T) {
 			call := strings.Replace(requests.Call(w.caller, [3]string{"call_1", "delete_files", "ARGUMENTS"}), `"ARGUMENTS"`, strconv.Quote(arguments), 1)
 			seen := w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "tidy up"), call, requests.Result(w.caller, "call_1", "delete_files", "no valid JSON")))
 			where := "messages[1].content[0].input"
-			if w.upstream == harness.GenerateContent {
+			switch w.upstream { //nolint:exhaustive // messages
+			case harness.GenerateContent:
 				where = "contents[1].parts[0].functionCall.args"
-			} else if w.upstream == harness.Interactions {
+			case harness.Interactions:
 				where = "input[1].arguments"
 			}
 			if got := seen.At(where + ".arguments_text").Text(); got != arguments {

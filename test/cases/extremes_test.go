@@ -30,7 +30,7 @@ func extremeBodies(t *testing.T) {
 			calls["count "] = calls[""] + "/count_tokens"
 		case harness.Responses:
 			calls["compact "] = calls[""] + "/compact"
-		case harness.Chat, harness.Images:
+		case harness.Chat, harness.Interactions, harness.Images:
 		}
 		for endpoint, path := range calls {
 			for name, body := range map[string]string{

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/probe"
 )
 
 // ofInteraction makes a call about an interaction that is stored.
@@ -27,12 +28,11 @@ func storedInteraction(t *testing.T, a harness.Answer, streamed bool) string {
 	if a.Status != http.StatusOK {
 		t.Fatalf("status %d: %s", a.Status, a.Body)
 	}
-	id := ""
+	of := a.JSON
 	if streamed {
-		id = a.Frames()[0].JSON().At("interaction.id").Text()
-	} else {
-		id = a.JSON().At("id").Text()
+		of = func() probe.Value { return a.Frames()[0].JSON().At("interaction") }
 	}
+	id := of().At("id").Text()
 	if !strings.HasPrefix(id, "v1_gw") {
 		t.Fatalf("the interaction is called %q: %s", id, a.Body)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -146,7 +147,7 @@ func backgroundStreamed(t *testing.T, upstream harness.Protocol) {
 		if frames := rest(opens(t.Context(), g, id, fmt.Sprintf("&starting_after=%d", len(whole)-1))); len(frames) > 0 {
 			t.Errorf("%s", frames)
 		}
-		for _, after := range []string{fmt.Sprint(len(whole)), "9007199254740993"} {
+		for _, after := range []string{strconv.Itoa(len(whole)), "9007199254740993"} {
 			native(t, harness.Responses, about(g, http.MethodGet, id+"?stream=true&starting_after="+after), 400)
 		}
 	}

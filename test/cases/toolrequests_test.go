@@ -35,9 +35,10 @@ func toolChoices(t *testing.T) {
 		everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 			seen := w.sees(t, requests.Body(w.caller, []string{requests.Tools(w.caller, false, weather), requests.Choice(w.caller, choice)}, requests.User(w.caller, "hi")))
 			member := "tool_choice"
-			if w.upstream == harness.GenerateContent {
+			switch w.upstream { //nolint:exhaustive // all others
+			case harness.GenerateContent:
 				member = "toolConfig"
-			} else if w.upstream == harness.Interactions {
+			case harness.Interactions:
 				member = "generation_config.tool_choice"
 			}
 			want := parse(t, []byte("{"+requests.Choice(w.upstream, choice)+"}"))
