@@ -400,7 +400,8 @@ func (f *follower) finish(body []byte, all bool, losses []*genwayv1.Loss) error 
 // complete ends the stream when all events were passed.
 func (f *follower) complete(losses []*genwayv1.Loss) error {
 	if f.next > f.read {
-		return fault.Invalid("starting_after", "starting_after: the last event of the response is %d, got %d", f.read-1, f.next-1)
+		name := protocol.Of(formOf(f.id.ID).Protocol).ResumeQuery
+		return fault.Invalid(name, "%s: the number of the last event is %d, got %d", name, f.read-1, f.next-1)
 	}
 	if err := f.open(); err != nil {
 		return err

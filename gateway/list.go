@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -75,7 +76,7 @@ func storedQuery(x *exchange, r *http.Request) error {
 	}
 	if asked.Has(after) {
 		v := asked.Get(after)
-		if _, err := strconv.ParseUint(v, 10, 63); err != nil {
+		if n, err := strconv.ParseUint(v, 10, 63); err != nil || n == math.MaxInt64 {
 			return fault.Invalid(after, "%s: expected the number of an event, got %q", after, clip(v, maxShown))
 		}
 		r.URL.RawQuery = url.Values{"starting_after": {v}}.Encode()

@@ -93,6 +93,12 @@ func TestInteractionsAreStored(t *testing.T) {
 				if got, want := shown(rest), shown(all)[2:]; !slices.Equal(got, want) || !strings.Contains(got[0], `"event_id":"2"`) || got[len(got)-1] != "done [DONE]" {
 					t.Errorf("%q, not %q", got, want)
 				}
+				for _, after := range []string{"99", "9223372036854775807"} {
+					// The status is 400, unless the store took so long that the stream has begun.
+					if a := other.Call(ofInteraction(http.MethodGet, third+"?stream=true&last_event_id="+after)); !strings.Contains(string(a.Body), `"message":"last_event_id: `) {
+						t.Errorf("%d %s", a.Status, a.Body)
+					}
+				}
 				// Deleted at one core, it is nowhere.
 				if a := made.Call(ofInteraction(http.MethodDelete, third)); a.Status != http.StatusOK || string(a.Body) != "{}" {
 					t.Errorf("%d %s", a.Status, a.Body)
