@@ -343,6 +343,9 @@ func (s *Service) detached(ctx context.Context, by *call.Record, req *genwayv1.G
 		return conversation{}, err
 	}
 	c, err := s.continued(ctx, by, asked.Head())
+	if err == nil && c.unknown != "" {
+		err = storing(req.GetWire()).Stored().PreviousNotFound(c.unknown)
+	}
 	if err != nil {
 		return conversation{}, err
 	}

@@ -223,7 +223,11 @@ func (s *Service) StreamResponse(req *genwayv1.StreamResponseRequest, stream grp
 		f.begin = codec.Event(&genwayv1.TextStarted{Id: f.id.ID, Stored: true})
 		err = f.follow(ctx, s.runs.feed(f.id))
 		if _, unknown := errors.AsType[*items.NotFoundError](err); unknown {
-			if _, known, _ := s.config.Items.Made(ctx, keyID, f.id.ID); known {
+			_, known, failed := s.config.Items.Made(ctx, keyID, f.id.ID)
+			switch {
+			case failed != nil:
+				return unavailable(ctx, failed)
+			case known:
 				return fault.Invalid("stream", "stream: must be false; the upstream that made the response stores it, and its events cannot be followed through this server")
 			}
 		}

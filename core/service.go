@@ -129,7 +129,7 @@ func (s *Service) generateText(ctx context.Context, held *admission, c conversat
 	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, c.refused(err)
 	}
 	kept := s.keeper(held, c)
 	if resp.GetWire() != nil {

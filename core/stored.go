@@ -58,6 +58,9 @@ type conversation struct {
 	// earlier is the number of items of that conversation, and before what the turn of the answer has as Turn.Before.
 	earlier int
 	before  []string
+	// unknown is the response that it continues and that was not made through this server; empty for none. An upstream of the
+	// protocol may have it.
+	unknown string
 	// background is the call that makes the answer in the background, which was created then; nil if that is the caller's.
 	background *backgroundCall
 	created    *timestamppb.Timestamp
@@ -70,6 +73,7 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 	c := conversation{asked: asked, req: asked}
 	id, latest, err := s.earlier(ctx, record, req.GetWire(), req)
 	if err != nil || len(latest) == 0 {
+		c.unknown = id
 		return c, err
 	}
 	body, earlier, err := storing(req.GetWire()).Stored().Continue(req.GetWire().GetJson(), latest)
@@ -85,9 +89,19 @@ func (s *Service) continued(ctx context.Context, record *call.Record, req *genwa
 	return c, err
 }
 
+// refused returns the failure of a request. That no upstream takes what it continues means that this is not there.
+func (c *conversation) refused(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && c.unknown != "" && f.Reason == fault.ReasonUnsupported {
+		if form := storing(c.asked.Head().GetWire()).Stored(); f.Param == form.Previous {
+			return form.PreviousNotFound(c.unknown)
+		}
+	}
+	return err
+}
+
 // earlier returns the conversation that a request continues, the latest turn first, and the identifier of its last response. The
-// conversation is empty if an upstream stores it, which then is the first choice. A response that neither stores for the key is not
-// found: an upstream knows no keys of Genway.
+// conversation is empty if an upstream stores it, which then is the first choice, and if the response was not made through this
+// server: then its identifier is for the upstream. One that was made for another key is not found: an upstream knows no keys of Genway.
 func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genwayv1.WireMessage, req *genwayv1.GenerateTextRequest) (string, []*stored.Turn, error) {
 	c := storing(wire)
 	if s.config.Items == nil || c == nil || len(wire.GetJson()) == 0 {
@@ -114,6 +128,13 @@ func (s *Service) earlier(ctx context.Context, record *call.Record, wire *genway
 			case known:
 				record.MadeBy = account
 				return "", nil, nil
+			}
+			another, err := s.config.Items.MadeForAKey(ctx, id)
+			if err != nil {
+				return "", nil, unavailable(ctx, err)
+			}
+			if !another {
+				return id, nil, nil
 			}
 		}
 		return "", nil, form.PreviousNotFound(missing.ID)

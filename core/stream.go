@@ -114,6 +114,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, c conversatio
 	if err == nil && !completed {
 		err = fault.StreamCut()
 	}
+	err = c.refused(err)
 	answer.end(ctx, err)
 	out.flush() // sends the events that came before a failure
 	return err

@@ -70,9 +70,13 @@ func (k *Keeper) KeepResponse(entry *ledger.Record, keyID, id string, turn *stor
 // madeID is the identifier of the item that says which upstream has a response.
 func madeID(id string) string { return id + "/made" }
 
+// anyKey is the key of what is known of a response to all keys: that it is another's.
+const anyKey = ""
+
 // KeepMade keeps that a response for the API key is stored by its upstream, whose account that is.
 func (k *Keeper) KeepMade(entry *ledger.Record, keyID, id, account string) {
 	k.Keep(entry, keyID, []stored.Item{{ID: madeID(id), JSON: []byte("by " + account)}})
+	k.Keep(entry, anyKey, []stored.Item{{ID: madeID(id), JSON: []byte("for a key")}})
 }
 
 // Made returns the account of the upstream that stores a response for the key; "" for one that no upstream is known to store
@@ -81,6 +85,13 @@ func (k *Keeper) Made(ctx context.Context, keyID, id string) (account string, kn
 	found, err := k.Find(ctx, keyID, []string{madeID(id)})
 	account, known = strings.CutPrefix(string(found[madeID(id)]), "by ")
 	return account, known, err
+}
+
+// MadeForAKey reports whether an upstream is known to store a response for any key.
+func (k *Keeper) MadeForAKey(ctx context.Context, id string) (bool, error) {
+	found := map[string][]byte{}
+	_, err := k.look(ctx, anyKey, []string{madeID(id)}, found)
+	return len(found) > 0, err
 }
 
 // ErrTooLong is returned for a conversation that is too large to be read.
