@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/codec/stored"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -155,6 +156,8 @@ func (r *recorder) Add(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, 
 	case err != nil:
 	case ev.GetStarted() != nil && r.body != nil:
 		r.folder.Start(ev.GetStarted())
+	case ev.GetPartStarted() != nil: // the caller's edge reads the part, to which the folder adds what follows
+		err = r.folder.Add(proto.CloneOf(ev))
 	default:
 		err = r.folder.Add(ev)
 	}
