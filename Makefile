@@ -129,7 +129,7 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 test = $(if $(FLAKY),GO=$(GO) test/scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
 
 .PHONY: test
-test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
+test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector (two idle cores: some 16 minutes, 26 from a cold build cache)
 	@$(RACE_NOTICE)
 	$(call test,.,./test/cases ./core/store ./cmd/genway ./...,$(RACE) -timeout=25m)
 	$(call test,test/conformance,$$($(GO) list -C test/conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)

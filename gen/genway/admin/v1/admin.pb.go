@@ -27,7 +27,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto\x1a\x17google/api/client.proto2\xc4\x18\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1cgenway/admin/v1/status.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto\x1a\x17google/api/client.proto2\xc9\x18\n" +
 	"\x05Admin\x12f\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\"\x12\xdaA\x0fgroups,settings\x12Q\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\"\x06\xdaA\x03key\x12T\n" +
@@ -48,8 +48,8 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\fListRequests\x12$.genway.admin.v1.ListRequestsRequest\x1a%.genway.admin.v1.ListRequestsResponse\"\t\xdaA\x06filter\x12\\\n" +
 	"\n" +
 	"GetRequest\x12\".genway.admin.v1.GetRequestRequest\x1a#.genway.admin.v1.GetRequestResponse\"\x05\xdaA\x02id\x12k\n" +
-	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse\"\t\xdaA\x06filter0\x01\x12p\n" +
-	"\x13ListRefusedRequests\x12+.genway.admin.v1.ListRefusedRequestsRequest\x1a,.genway.admin.v1.ListRefusedRequestsResponse\x12^\n" +
+	"\rWatchRequests\x12%.genway.admin.v1.WatchRequestsRequest\x1a&.genway.admin.v1.WatchRequestsResponse\"\t\xdaA\x06filter0\x01\x12u\n" +
+	"\x13ListRefusedRequests\x12+.genway.admin.v1.ListRefusedRequestsRequest\x1a,.genway.admin.v1.ListRefusedRequestsResponse\"\x03\xdaA\x00\x12^\n" +
 	"\aExplain\x12\x1f.genway.admin.v1.ExplainRequest\x1a .genway.admin.v1.ExplainResponse\"\x10\xdaA\rprotocol,body\x12c\n" +
 	"\rListUpstreams\x12%.genway.admin.v1.ListUpstreamsRequest\x1a&.genway.admin.v1.ListUpstreamsResponse\"\x03\xdaA\x00\x12k\n" +
 	"\vTryUpstream\x12#.genway.admin.v1.TryUpstreamRequest\x1a$.genway.admin.v1.TryUpstreamResponse\"\x11\xdaA\x0eupstream,model\x12Z\n" +
