@@ -47,14 +47,34 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// startBrowser starts a Chromium with a profile of its own, which ends with the test.
+// startBrowser starts a Chromium with a profile of its own, which ends with the test. Now and then one ends as it starts, for
+// reasons of its own: it has three tries.
 func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	var err error
+	for range 3 {
+		var ctx context.Context
+		if ctx, err = startOnce(t); err == nil {
+			return ctx
+		}
+		t.Logf("start Chromium: %v", err)
+	}
+	t.Fatalf("start Chromium: %v", err)
+	return nil
+}
+
+func startOnce(t *testing.T) (context.Context, error) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900),
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(within), chromedp.UserDataDir(t.TempDir()))
 	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, stop := chromedp.NewContext(allocated)
+	if err := chromedp.Run(ctx); err != nil {
+		stop()
+		end()
+		return nil, err //nolint:wrapcheck // the caller says what failed
+	}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Logf("end Chromium: %v", err)
@@ -62,10 +82,7 @@ func startBrowser(t *testing.T) context.Context {
 		stop()
 		end()
 	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start Chromium: %v", err)
-	}
-	return ctx
+	return ctx, nil
 }
 
 // newVisit opens a tab that ends with the test: nobody is signed in, and no page of another test still loads. A page
