@@ -44,8 +44,8 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
-	// Resumed says that the stream is of a stored answer: its events pass through, and a failure is one of the stream, not of
-	// the answer.
+	// Resumed is set for the stream of a stored answer. Its events pass through, and an error ends the stream without failing the
+	// answer.
 	Resumed bool
 	// Now returns the time at which an answer is completed that does not say so, for protocols that
 	// have a member for it. Default: the time at which the answer was created.

@@ -199,7 +199,7 @@ type Sequence struct {
 	// Protocol is that of the caller's own body: events of no other may pass through, and none where
 	// it is unspecified.
 	Protocol genwayv1.Protocol
-	// Resumed says that the stream is of a stored answer (StreamResponse), of which no event may be left.
+	// Resumed is set for the stream of a stored answer (StreamResponse), which may have no events left.
 	Resumed bool
 
 	started, passesThrough, completed bool

@@ -504,7 +504,7 @@ func (r *storedResponse) inProgress() bool {
 
 func storedAs(id items.ResponseID, body []byte, lost []string) *storedResponse {
 	form := formOf(id.ID)
-	return &storedResponse{body: body, status: form.Status(body), background: form.InBackground(body), lost: lost}
+	return &storedResponse{body: body, status: form.Status(body), background: stored.InBackground(body), lost: lost}
 }
 
 // current returns a stored response as it is now: one in the background may have been cancelled, or its core may have ended.

@@ -24,7 +24,7 @@ type streamEncoder struct {
 	request *codec.Request
 	// passed reports that the upstream's own events went out in place of ours, stopped that the sentinel was among them.
 	passed, stopped bool
-	// resumed says that the events are those of a stored answer, which all pass.
+	// resumed is set for the stream of a stored answer, whose events all pass.
 	resumed bool
 	head    head
 	// index is the next step's, open the step of the open part.

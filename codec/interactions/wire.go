@@ -245,8 +245,8 @@ type reported struct {
 	Extra   jsontext.Value `json:",embed"`
 }
 
-// usage counts tokens. total_output_tokens excludes thoughts; total_input_tokens includes cached tokens and excludes those of
-// the vendor's own tools.
+// usage counts tokens. total_output_tokens excludes thoughts; total_input_tokens includes cached tokens, and
+// excludes tokens of the vendor's own tools.
 //
 //wire:read
 type usage struct {

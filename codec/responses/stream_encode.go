@@ -35,7 +35,7 @@ type streamEncoder struct {
 	frames   []codec.Frame
 	seq      int64
 	started  bool
-	// resumed says that the events are those of a stored response.
+	// resumed is set for the stream of a stored response.
 	resumed bool
 	// passedThrough means that events of the upstream passed through, among them the last.
 	passedThrough, done bool

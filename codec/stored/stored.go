@@ -97,16 +97,14 @@ func (f *Form) Background(req *genwayv1.GenerateTextRequest) bool {
 
 // Foreground returns the body of a request without that; nil for a request that does not ask for it.
 func (f *Form) Foreground(request []byte) ([]byte, error) {
-	if !f.InBackground(request) {
+	if !InBackground(request) {
 		return nil, nil
 	}
 	return member.Patch(request, member.Member{Name: memberBackground})
 }
 
 // InBackground reports whether a request asks for an answer in the background, or an answer was created so.
-func (*Form) InBackground(body []byte) bool { return inBackground(body) }
-
-func inBackground(body []byte) bool {
+func InBackground(body []byte) bool {
 	return jsontext.Value(member.Value(body, memberBackground)).Kind() == 't'
 }
 
@@ -155,7 +153,7 @@ func (f *Form) Encode(resp *genwayv1.GetResponseResponse, c codec.Codec) ([]byte
 	return f.As(body, resp.GetStatus())
 }
 
-// AsFailed returns the body of an answer in progress as that of one that has failed.
+// AsFailed marks the body of an answer in progress as failed, with the error.
 func (f *Form) AsFailed(body []byte, err *fault.Error) ([]byte, error) {
 	return member.Patch(body, statusOf(f.Failed), f.Failure(err))
 }
@@ -194,10 +192,10 @@ func (t *Turn) After(id string) []string {
 }
 
 // NewTurn returns the turn of a request, of whose input the first elements belong to the conversation before, and the body of
-// its answer. That of an answer which has not ended, or has failed, is not answered.
+// its answer. The turn has no output while the answer is in progress, and if it failed.
 func (f *Form) NewTurn(request []byte, earlier int, answer []byte, before []string) *Turn {
 	own := f.Elements(member.Value(request, "input"))
-	t := &Turn{Input: appendElements([]byte{'['}, own[min(earlier, len(own)):]), Before: before, Background: f.InBackground(answer)}
+	t := &Turn{Input: appendElements([]byte{'['}, own[min(earlier, len(own)):]), Before: before, Background: InBackground(answer)}
 	switch f.Status(answer) { //nolint:exhaustive // all others are answers
 	case genwayv1.ResponseStatus_RESPONSE_STATUS_IN_PROGRESS, genwayv1.ResponseStatus_RESPONSE_STATUS_FAILED:
 		return t
@@ -249,7 +247,7 @@ func (t *Turn) Encode() []byte {
 
 // ParseTurn reads what Encode has written, of which the turn has parts.
 func ParseTurn(stored []byte) *Turn {
-	t := &Turn{Input: member.Value(stored, "input"), Output: member.Value(stored, "output"), Background: inBackground(stored)}
+	t := &Turn{Input: member.Value(stored, "input"), Output: member.Value(stored, "output"), Background: InBackground(stored)}
 	for _, id := range member.Elements(member.Value(stored, "before")) {
 		t.Before = append(t.Before, member.Raw(id).String())
 	}

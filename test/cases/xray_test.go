@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/genway/genway/codec/responses"
+	forms "github.com/genway/genway/codec/stored"
 	"github.com/genway/genway/core/explain"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"github.com/genway/genway/protocol"
@@ -41,7 +41,7 @@ func xrayed(t *testing.T) {
 		for _, upstream := range harness.Texts() {
 			for name, streamed := range map[string]bool{" unary": false, " streamed": true} {
 				g := g
-				if (responses.Codec{}).Stored().InBackground(body.Data) {
+				if forms.InBackground(body.Data) {
 					g, streamed = keeps, false
 				}
 				t.Run(body.Name+" over "+string(upstream)+name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func xrayed(t *testing.T) {
 	for _, x := range recordedRequests(t) {
 		caller, model, body := harness.Protocol(x.Protocol), strings.ReplaceAll(cmp.Or(x.Model(), "m"), "/", "-"), withoutModel(t, x.Request)
 		g, streamed := g, x.Stream
-		if (responses.Codec{}).Stored().InBackground(x.Request) {
+		if forms.InBackground(x.Request) {
 			g, streamed = keeps, false
 		}
 		for _, upstream := range harness.Texts() {
@@ -126,7 +126,7 @@ func compareXray(t *testing.T, g *harness.Gateway, caller, upstream harness.Prot
 		}
 		return 0, true
 	}
-	background := (responses.Codec{}).Stored().InBackground([]byte(body))
+	background := forms.InBackground([]byte(body))
 	if background {
 		a = until(t, g, a.JSON().At("id").Text(), "completed")
 	}

@@ -47,17 +47,23 @@ type Flags struct {
 
 // Validate refuses what is no address of an API.
 func (f *Flags) Validate() error {
-	for name, given := range map[string]*string{"--console-api (GENWAY_CONSOLE_API)": &f.ConsoleAPI, "--console-edge (GENWAY_CONSOLE_EDGE)": &f.ConsoleEdge} {
-		if *given == "" {
-			continue
-		}
-		at, err := url.Parse(*given)
-		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
-			return errors.New(name + ": expected a URL such as https://api.example.com")
-		}
-		*given = strings.TrimRight(*given, "/")
+	var err error
+	if f.ConsoleAPI, err = address("--console-api (GENWAY_CONSOLE_API)", f.ConsoleAPI); err != nil {
+		return err
 	}
-	return nil
+	f.ConsoleEdge, err = address("--console-edge (GENWAY_CONSOLE_EDGE)", f.ConsoleEdge)
+	return err
+}
+
+func address(flag, given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	at, err := url.Parse(given)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
+		return "", errors.New(flag + ": expected a URL such as https://api.example.com")
+	}
+	return strings.TrimRight(given, "/"), nil
 }
 
 // Listener is the console's; nil for none.

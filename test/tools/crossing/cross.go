@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/stored"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -73,7 +74,7 @@ func request(r *row, x exchange, here, there protocol) (*codec.Request, []byte) 
 // asked is a request as the gateway asks upstreams, which makes responses in the background itself.
 func asked(x exchange, here protocol) (*codec.Request, error) {
 	body := x.Request
-	if (responses.Codec{}).Stored().InBackground(body) {
+	if stored.InBackground(body) {
 		var err error
 		if body, err = (responses.Codec{}).Stored().Foreground(body); err != nil {
 			return nil, err
